@@ -83,22 +83,14 @@ FULL = 0.2
 
 
 def is_full(X: object) -> bool:
-    """Return whether a sparse matrix stores so many entries that dense blocks of it are faster.
-
-    Examples
-    --------
-    >>> is_full(sparse.csr_array(np.ones((2, 2)))), is_full(sparse.csr_array((2, 2)))
-    (True, False)
-    """
+    """Return whether a sparse matrix stores so many entries that dense blocks of it are faster."""
     return is_sparse(X) and X.nnz > FULL * X.shape[0] * X.shape[1]
 
 
 class DenseRows:
     """A sparse matrix whose rows become dense on demand.
 
-    Parameters
-    ----------
-    X : sparse matrix, shape (m, n)
+    Shapes: X (m, n).
     """
 
     dtype = np.dtype(np.float64)
@@ -118,26 +110,14 @@ def dense_rows(X: Matrix, rows: slice | Index) -> Float:
 
 
 def blocks(n_rows: int, row_bytes: int, block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
-    """Cut rows into slices of about `block_bytes` each.
-
-    Examples
-    --------
-    >>> [(s.start, s.stop) for s in blocks(5, 8, 16)]
-    [(0, 2), (2, 4), (4, 5)]
-    """
+    """Cut rows into slices of about `block_bytes` each."""
     step = max(1, block_bytes // max(1, row_bytes))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
 
 def block_rows(n_columns: int, block_bytes: int = BLOCK_BYTES) -> int:
-    """Return how many rows of a wide matrix make a block: a few hundred, so that BLAS is fast.
-
-    Examples
-    --------
-    >>> block_rows(50), block_rows(10_000)
-    (2621, 512)
-    """
+    """Return how many rows of a wide matrix make a block: a few hundred, so that BLAS is fast."""
     least = 512 if block_bytes >= BLOCK_BYTES else 1
     return max(least, block_bytes // (8 * max(1, n_columns)))
 
@@ -164,13 +144,7 @@ def available_bytes() -> int | None:
 
 
 def in_gigabytes(size: int) -> str:
-    """Write a number of bytes for a message.
-
-    Examples
-    --------
-    >>> in_gigabytes(16_000_000_000)
-    '16.0 GB'
-    """
+    """Write a number of bytes for a message."""
     return f"{size / 1e9:,.1f} GB"
 
 
@@ -183,20 +157,6 @@ def canonical(X: Sparse) -> Sparse:
     """Return a sparse matrix whose entries are sorted and stored once each; X itself if it is one.
 
     Otherwise the result is a copy in which duplicate entries are summed. O(nnz) time.
-
-    Parameters
-    ----------
-    X : CSR or CSC matrix
-
-    Returns
-    -------
-    CSR or CSC matrix
-
-    Examples
-    --------
-    >>> X = sparse.csr_array(([1.0, 2.0, 4.0], [1, 1, 0], [0, 3]), shape=(1, 2))
-    >>> canonical(X).data, X.data
-    (array([4., 3.]), array([1., 2., 4.]))
     """
     # SciPy caches the answer in the matrix. A fresh shell around the same arrays asks again, and leaves X as it is.
     shell = copy(X)
@@ -243,13 +203,7 @@ def squared_length(X: Matrix) -> float:
 
 
 def column_magnitudes(X: Matrix) -> Float:
-    """Return the largest absolute value in each column, without a copy of X.
-
-    Examples
-    --------
-    >>> column_magnitudes(np.array([[3.0, -4.0], [1.0, 0.5]]))
-    array([3., 4.])
-    """
+    """Return the largest absolute value in each column, without a copy of X."""
     if not is_sparse(X):
         # Many rows side by side are compared at once, where one of a few columns would be a loop of its own.
         together = max(1, min(1024 // X.shape[1], X.shape[0])) if X.flags.c_contiguous else 1
@@ -291,23 +245,7 @@ def transpose_product(X: Matrix, V: Float) -> Float:
 class GramSum:
     """``Σ Bᵀ B`` over blocks of rows, n × n: added up in place and in one triangle.
 
-    Parameters
-    ----------
-    n : int
-        The number of columns of the blocks.
-
-    Notes
-    -----
     O(k n²) time for a block of k rows, half of a product's, and no memory beyond the n² numbers of the sum.
-
-    Examples
-    --------
-    >>> gram = GramSum(2)
-    >>> gram.add(np.array([[1.0, 2.0], [0.0, 1.0]]))
-    >>> gram.add(np.array([[0.0, 1.0]]), -1.0)
-    >>> gram.matrix()
-    array([[1., 2.],
-           [2., 4.]])
     """
 
     def __init__(self, n: int) -> None:
@@ -386,27 +324,7 @@ def one_thread() -> AbstractContextManager[object]:
 
 
 def numpy_alone(files: list[str], package: Path) -> list[str]:
-    """Return the BLAS libraries that only NumPy uses; none where it shares them with others.
-
-    Parameters
-    ----------
-    files : list of str
-        The paths of all BLAS libraries that are loaded.
-    package : Path
-        The folder of NumPy.
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> numpy = Path("/lib/numpy")
-    >>> numpy_alone(["/lib/numpy.libs/blas.so", "/lib/scipy.libs/blas.so"], numpy)
-    ['/lib/numpy.libs/blas.so']
-    >>> numpy_alone(["/lib/libopenblas.so"], numpy)
-    []
-    """
+    """Return the BLAS libraries that only NumPy uses; none where it shares them with others."""
     homes = (package, package.with_name(f"{package.name}.libs"))
     own = [file for file in files if any(Path(file).is_relative_to(home) for home in homes)]
     return own if len(own) < len(files) else []

@@ -33,17 +33,6 @@ def compiled(function: Callable[P, R], *, contract: bool = False) -> Callable[P,
     Only for what neither BLAS nor a sorted sweep of NumPy can do. A loop stands alone: it calls no other one. Division
     by zero gives infinity or NaN, as in NumPy: a check for it would keep the compiler from using vector instructions.
     With `contract` a product and a sum may become one instruction, which rounds once.
-
-    Examples
-    --------
-    >>> @compiled
-    ... def total(values):
-    ...     s = 0.0
-    ...     for v in values:
-    ...         s += v
-    ...     return s
-    >>> total.__name__
-    'total'
     """
 
     @functools.cache
@@ -73,21 +62,6 @@ class CompilingPays:
     """Decide between NumPy and a compiled loop: NumPy, until its work would have paid for compiling the loop.
 
     Both give the same result.
-
-    Parameters
-    ----------
-    at_once : int
-        The loop pays in one call with more items than this.
-    in_all : int
-        The loop pays from the call on in which the items of all calls of this process exceed this.
-    loaded : int, default=1
-        By what both are divided where numba is loaded already.
-
-    Examples
-    --------
-    >>> pays = CompilingPays(at_once=100, in_all=250)
-    >>> pays(90), pays(101), pays(90), pays(1)
-    (False, True, True, True)
     """
 
     def __init__(self, at_once: int, in_all: int, *, loaded: int = 1) -> None:
@@ -104,11 +78,6 @@ def compile_seconds() -> dict[str, float]:
     """Return the CPU seconds that compiling has taken in this process, by the names of the loops.
 
     What was read from disk is not among them.
-
-    Examples
-    --------
-    >>> all(name.startswith("kernelrank.") for name in compile_seconds())
-    True
     """
     return dict(_seconds)
 
@@ -162,21 +131,7 @@ def sort_queries(scores: Float, bounds: Index) -> Index:
 
     Time O(m), or O(m log n) at worst, for queries of n items; memory O(m).
 
-    Parameters
-    ----------
-    scores : ndarray, shape (m,)
-        Finite.
-    bounds : ndarray of int64, shape (n_queries + 1,)
-        Where the queries begin, closed by m.
-
-    Returns
-    -------
-    ndarray of int64, shape (m,)
-
-    Examples
-    --------
-    >>> sort_queries(np.array([3.0, 1.0, 2.0, 1.0]), np.array([0, 2, 4]))
-    array([1, 0, 3, 2])
+    Shapes: scores (m,), bounds (n_queries + 1,); returns (m,).
     """
     if len(scores) <= COMPILED:
         keys = [scores] if len(bounds) == 2 else [scores, np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))]

@@ -97,11 +97,6 @@ def number_labels(values: NDArray[Any], name: str) -> tuple[NDArray[np.int64], N
 
     O(m) time where equal labels are contiguous, and for strings, objects and integers of a small range; O(m log m)
     otherwise.
-
-    Examples
-    --------
-    >>> number_labels(np.array(["b", "a", "b"]), "qid")
-    (array([0, 1, 0]), array(['b', 'a'], dtype='<U1'))
     """
     return _number_hashables(values, name) if values.dtype == object else _number_array(values)
 
@@ -275,21 +270,7 @@ class Queries:
 class Grouping:
     """A partition of m weighted items, queries or the score levels inside them.
 
-    Parameters
-    ----------
-    codes : ndarray of int64, shape (m,)
-        The group of each item, from 0 to `count` - 1.
-    count : int
-        How many groups there are.
-    weight : ndarray, shape (m,)
-        The weight of each item.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> groups = Grouping(np.array([0, 1, 0]), 2, np.array([1.0, 1.0, 3.0]))
-    >>> groups.means(np.array([[0.0], [5.0], [4.0]])).ravel()
-    array([3., 5.])
+    Shapes: codes (m,), weight (m,).
     """
 
     def __init__(self, codes: Index, count: int, weight: Float) -> None:
@@ -359,18 +340,7 @@ class Grouping:
 class ItemSets:
     """Sets of items to hold out.
 
-    Parameters
-    ----------
-    items : ndarray of int64, shape (total,)
-        The items of the first set, then of the second, and so on.
-    bounds : ndarray of int64, shape (sets + 1,)
-        Where each set begins; the last entry is `total`.
-
-    Examples
-    --------
-    >>> sets = ItemSets.of([[0, 2], [2]], 3)
-    >>> [items.tolist() for items in sets], sets.sizes
-    ([[0, 2], [2]], array([2, 1]))
+    Shapes: items (total,), bounds (sets + 1,).
     """
 
     items: Index
@@ -588,17 +558,7 @@ def _check_weight(weight: Any, n_items: int) -> Float:
 class Lifetimes:
     """Times with events, read from a structured array.
 
-    Parameters
-    ----------
-    time : ndarray, shape (m,)
-    event : ndarray of bool, shape (m,)
-    weight : ndarray, shape (m,), or None
-        Event weights.
-
-    Examples
-    --------
-    >>> Lifetimes.of(np.array([(True, 3.0)], dtype=[("died", bool), ("months", float)])).time
-    array([3.])
+    Shapes: time (m,), event (m,), weight (m,).
     """
 
     time: Float
@@ -609,13 +569,10 @@ class Lifetimes:
     def of(cls, y: NDArray[Any], *, n_items: int | None = None, allow_missing: bool = False) -> Lifetimes:
         """Read and check a structured array.
 
-        Parameters
-        ----------
-        y : ndarray, structured, shape (m,)
-        n_items : int, optional
-            How many entries there must be.
-        allow_missing : bool, default=False
-            Whether a time may be NaN.
+        Shapes: y (m,).
+
+        n_items: How many entries there must be.
+        allow_missing: Whether a time may be NaN.
         """
         names = list(y.dtype.names or ())
         others = [name for name in names if name != "weight" or len(names) < 3]

@@ -14,19 +14,6 @@ def late_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
     """Return ``__getattr__`` and ``__dir__`` of a package whose modules are imported one by one, as they are needed.
 
     A learner that nobody asks for may need half a second of imports.
-
-    Parameters
-    ----------
-    package : str
-        The ``__name__`` of the package.
-    homes : mapping of str to str
-        The module of the package in which each name is found, or the full name of a module of another room.
-
-    Examples
-    --------
-    >>> find, names = late_names("kernelrank.estimators", {"RankRLS": "rank_rls"})
-    >>> find("RankRLS").__name__, names()
-    ('RankRLS', ['RankRLS'])
     """
 
     def find(name: str) -> Any:

@@ -65,21 +65,7 @@ class ProgressLines:
 
     @contextmanager
     def row(self, description: str, total: int | None, noun: str | None) -> Iterator[Callable[[int], None]]:
-        """Return the function that counts the steps of a row; without a noun nothing is counted.
-
-        Parameters
-        ----------
-        description : str
-        total : int or None
-            How many steps there are, or None if unknown.
-        noun : str or None
-            What is counted.
-
-        Yields
-        ------
-        callable
-            Takes the number of steps that were done.
-        """
+        """Return the function that counts the steps of a row; without a noun nothing is counted."""
         begin, done, row = time.monotonic(), 0, object()
         due = begin + FIRST
 
@@ -110,13 +96,7 @@ def _counted(done: int, total: int | None, noun: str, seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write a number of seconds: with a decimal up to a minute, then as hours, minutes and seconds.
-
-    Examples
-    --------
-    >>> duration(1.234), duration(75)
-    ('1.2 s', '0:01:15')
-    """
+    """Write a number of seconds: with a decimal up to a minute, then as hours, minutes and seconds."""
     return f"{seconds:.1f} s" if seconds < 60 else f"{timedelta(seconds=round(seconds))}"
 
 
@@ -154,30 +134,6 @@ def track(
 
     Where the steps are worked on by the caller, close this generator (`contextlib.closing`), so that the bar is gone
     when an error or Ctrl-C leaves the loop, and not when the garbage is collected.
-
-    Parameters
-    ----------
-    steps : iterable
-    total : int or None
-        How many steps there are, or how large they are together; None if unknown, and the bar shows how much has
-        been done, and how fast.
-    description : str
-        The label of the bar.
-    size : callable, optional
-        How much a step counts for; one unless given.
-    noun : str, default="steps"
-        What is counted.
-
-    Yields
-    ------
-    The steps.
-
-    Examples
-    --------
-    >>> list(track(range(3), 3, "counting"))
-    [0, 1, 2]
-    >>> list(track([[1, 2], [3]], None, "reading", size=len, noun="rows"))
-    [[1, 2], [3]]
     """
     display = _display()
     if (total is not None and total < 2) or display is None:
@@ -191,19 +147,7 @@ def track(
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show a label and the elapsed time, until a progress bar inside replaces them.
-
-    Parameters
-    ----------
-    what : str
-        The label of the bar.
-
-    Examples
-    --------
-    >>> with working("counting"):
-    ...     print(1 + 1)
-    2
-    """
+    """Show a label and the elapsed time, until a progress bar inside replaces them."""
     display = _display()
     if display is None:
         yield
@@ -217,17 +161,6 @@ def verbose_progress(what: str) -> Iterator[None]:
     """Show the progress of the enclosed work (as lines without a terminal), and how long it took.
 
     Calls inside another one, and in processes that work for another, add nothing of their own.
-
-    Parameters
-    ----------
-    what : str
-        What runs: "RankRLS.fit".
-
-    Examples
-    --------
-    >>> with verbose_progress("counting"):  # writes "counting: 0.0 s" to standard error
-    ...     print(1 + 1)
-    2
     """
     if multiprocessing.parent_process() is not None or not _VERBOSE.begin():
         yield
@@ -247,28 +180,7 @@ def verbose_progress(what: str) -> Iterator[None]:
 
 
 def verbosely(function: Callable[..., T], arguments: dict[str, Any]) -> T:
-    """Call a function again with its arguments, and show its progress.
-
-    Parameters
-    ----------
-    function : callable
-        It has the argument `verbose`, which it is now called without.
-    arguments : dict
-        All of its arguments by name: `locals()` of its first line.
-
-    Returns
-    -------
-    What the function returns.
-
-    Examples
-    --------
-    >>> def double(number, verbose=False):
-    ...     if verbose:
-    ...         return verbosely(double, locals())  # writes "double: 0.0 s" to standard error
-    ...     return 2 * number
-    >>> double(2, verbose=True)
-    4
-    """
+    """Call a function again with its arguments, and show its progress."""
     with verbose_progress(function.__name__):
         return function(**{**arguments, "verbose": False})
 

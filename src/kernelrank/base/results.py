@@ -78,28 +78,7 @@ class Result(ABC):
 
 
 def html_table(caption: str, facts: Sequence[tuple[str, str]]) -> str:
-    """Write names and values as a table for a notebook; all text is escaped.
-
-    Parameters
-    ----------
-    caption : str
-    facts : sequence of tuple of str
-        Names with their values.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> print(html_table("AUC", [("class", "<ill>")]))
-    <table>
-    <caption style="text-align: left">AUC</caption>
-    <tbody>
-    <tr><th scope="row" style="text-align: left">class</th><td style="text-align: left">&lt;ill&gt;</td></tr>
-    </tbody>
-    </table>
-    """
+    """Write names and values as a table for a notebook; all text is escaped."""
     left = 'style="text-align: left"'
     rows = [
         f'<tr><th scope="row" {left}>{escape(name)}</th><td {left}>{escape(value)}</td></tr>' for name, value in facts
@@ -115,17 +94,7 @@ def html_table(caption: str, facts: Sequence[tuple[str, str]]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """Estimates with intervals, one below the other.
-
-    Parameters
-    ----------
-    rows : sequence of (str, float or None, float, float)
-        Name, estimate, lower and upper end. An interval alone has no estimate.
-    label : str
-        What is estimated.
-    reference : float, optional
-        The value that means no effect.
-    """
+    """Estimates with intervals, one below the other."""
 
     rows: Sequence[tuple[str, float | None, float, float]]
     label: str
@@ -134,17 +103,7 @@ class Estimates:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """How values are distributed, and one that is marked.
-
-    Parameters
-    ----------
-    values : ndarray
-    label, noun : str
-        What the values are, and what is counted.
-    mark : float
-    meaning : str
-        What the mark says.
-    """
+    """How values are distributed, and one that is marked."""
 
     values: Float
     label: str
@@ -155,15 +114,7 @@ class Histogram:
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """One bar for each name, the first at the top.
-
-    Parameters
-    ----------
-    names : sequence of str
-    values : sequence of float
-    label : str
-        What the values are.
-    """
+    """One bar for each name, the first at the top."""
 
     names: Sequence[str]
     values: Sequence[float]
@@ -174,18 +125,7 @@ class Bars:
 class Curves:
     """Curves over one axis.
 
-    Parameters
-    ----------
-    x : ndarray
-    lines : mapping of str to ndarray
-        The curves by their names.
-    x_label, y_label : str
-    bands : mapping of str to (ndarray, ndarray), optional
-        The ends of the intervals of some curves.
-    logarithmic : bool, default=False
-        Whether x has a logarithmic axis.
-    mark : (float, str), optional
-        A place on the axis, and what it says.
+    logarithmic: Whether x has a logarithmic axis.
     """
 
     x: Float
@@ -212,25 +152,7 @@ LIBRARIES = ("pandas", "polars")
 def to_frame(columns: Mapping[str, Any]) -> Any:
     """Make a data frame of columns of one length.
 
-    Parameters
-    ----------
-    columns : mapping of str to sequence
-        The columns in their order, each a sequence or an array of one dimension.
-
-    Returns
-    -------
-    pandas.DataFrame, polars.DataFrame or dict of ndarray
-        The first of them whose library is installed.
-
-    Notes
-    -----
     Time and memory O(cells). The library is imported at the first call, and not with kernelrank.
-
-    Examples
-    --------
-    >>> frame = to_frame({"alpha": [0.5, 1.0], "accuracy": [0.75, 0.8]})
-    >>> list(frame["accuracy"])
-    [0.75, 0.8]
     """
     arrays = {name: np.asarray(values) for name, values in columns.items()}
     for library in LIBRARIES:

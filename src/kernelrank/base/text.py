@@ -24,19 +24,7 @@ OBEYED = re.compile(
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    r"""Escape control characters, which a terminal would execute instead of showing.
-
-    Parameters
-    ----------
-    text : str
-    lines : bool, default=False
-        Whether ends of lines and tabs stay.
-
-    Examples
-    --------
-    >>> print(printable("a name\x1b[2J with \u202e and\na second line"))
-    a name\x1b[2J with \u202e and\na second line
-    """
+    r"""Escape control characters, which a terminal would execute instead of showing."""
 
     def escaped(found: re.Match[str]) -> str:
         character = found.group()
@@ -46,13 +34,7 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def escaped_json(text: str) -> str:
-    r"""Escape control characters in JSON strings, so that a JSON parser restores them.
-
-    Examples
-    --------
-    >>> print(escaped_json('{"name": "\x9b2J"}'))
-    {"name": "\u009b2J"}
-    """
+    r"""Escape control characters in JSON strings, so that a JSON parser restores them."""
     return OBEYED.sub(lambda found: found.group() if found.group() == "\n" else json.dumps(found.group())[1:-1], text)
 
 
@@ -72,22 +54,10 @@ LEAST_PVALUE = 0.001
 
 
 def pvalue(value: float) -> str:
-    """Write a p-value with three decimals, so that a column of them is aligned.
-
-    Examples
-    --------
-    >>> pvalue(0.0123), pvalue(0.5), pvalue(1.0), pvalue(0.00001)
-    ('0.012', '0.500', '1.000', '< 0.001')
-    """
+    """Write a p-value with three decimals, so that a column of them is aligned."""
     return f"{value:.3f}" if value >= LEAST_PVALUE else f"< {LEAST_PVALUE:g}"
 
 
 def p_is(value: float) -> str:
-    """Write what follows the letter p in a sentence.
-
-    Examples
-    --------
-    >>> p_is(0.0123), p_is(0.00001)
-    ('= 0.012', '< 0.001')
-    """
+    """Write what follows the letter p in a sentence."""
     return pvalue(value) if value < LEAST_PVALUE else f"= {pvalue(value)}"

@@ -50,13 +50,7 @@ COLUMN_BYTES = 24
 
 
 def is_path(X: object) -> TypeGuard[FilePath]:
-    """Return whether X is a path instead of items.
-
-    Examples
-    --------
-    >>> is_path("train.parquet"), is_path([[1.0]])
-    (True, False)
-    """
+    """Return whether X is a path instead of items."""
     return isinstance(X, (str, os.PathLike))
 
 
@@ -101,25 +95,12 @@ def check_items(
     Entries of a sparse matrix are stored once and sorted afterwards: duplicates, which are legal, are summed in a copy.
     Everything behind this door counts on that.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Whose number and names of features X must have.
-    X : array-like, data frame or sparse matrix
-    reset : bool
-        Whether the estimator learns number and names from X instead.
-    formats : tuple of str, or False
-        The sparse formats that are taken as they are; False for none.
-    least : int, default=1
-        How many items there must be.
-    finite : bool, default=True
-        Whether NaN and infinities are refused here. A caller that sees them in its results can look for them then,
-        with `refuse_infinite`, and so saves a pass over X.
+    Shapes: returns (m, n_features).
 
-    Returns
-    -------
-    array or sparse matrix, shape (m, n_features)
-        X itself where it needs no conversion.
+    estimator: Whose number and names of features X must have.
+    least: How many items there must be.
+    finite: Whether NaN and infinities are refused here. A caller that sees them in its results can look for them then,
+    with `refuse_infinite`, and so saves a pass over X.
     """
     _refuse_too_wide(X)
     items = validate_data(
@@ -147,16 +128,7 @@ def refuse_infinite(estimator: BaseEstimator, items: Matrix) -> None:
 def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:
     """Return scores as a float64 array (m,) or (m, outputs).
 
-    Parameters
-    ----------
-    y : array-like or data frame column
-    n_items : int
-    allow_missing : bool, default=False
-        Whether NaN, an unscored item, may occur.
-
-    Returns
-    -------
-    ndarray
+    allow_missing: Whether NaN, an unscored item, may occur.
     """
     require_scores(y)
     if is_structured(y):
@@ -185,15 +157,7 @@ def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:
 
 
 def scores_or_times(y: Any, event: Any) -> Any:
-    """Return scores as they are; times with their events, or a data frame of both, as a structured array.
-
-    Examples
-    --------
-    >>> scores_or_times([3.0, 5.0], None)
-    [3.0, 5.0]
-    >>> scores_or_times([3.0, 5.0], [True, False])["event"]
-    array([ True, False])
-    """
+    """Return scores as they are; times with their events, or a data frame of both, as a structured array."""
     return y if event is None and not hasattr(y, "columns") else event_times(y, event)
 
 
@@ -206,16 +170,7 @@ def require_scores(y: Any) -> None:
 def check_weight(weight: Any, n_items: int, *, name: str = "sample_weight") -> Float | None:
     """Return item weights as a float64 vector, or None; a single number weighs every item.
 
-    Parameters
-    ----------
-    weight : array-like, number or None
-    n_items : int
-    name : str, default="sample_weight"
-        What an error message calls the weights.
-
-    Returns
-    -------
-    ndarray, shape (m,), or None
+    Shapes: returns (m,).
     """
     if weight is None:
         return None
@@ -236,15 +191,7 @@ def check_weight(weight: Any, n_items: int, *, name: str = "sample_weight") -> F
 def check_pairs(pairs: Any, n_items: int) -> Index:
     """Return preferences as integers (l, 2) that all point at items.
 
-    Parameters
-    ----------
-    pairs : array-like or data frame with two columns
-        Column 0 is preferred to column 1.
-    n_items : int
-
-    Returns
-    -------
-    ndarray of int, shape (l, 2)
+    Shapes: returns (l, 2).
     """
     frame = nw.from_native(pairs, eager_only=True, pass_through=True)
     values = frame.to_numpy() if isinstance(frame, nw.DataFrame) else np.asarray(pairs)

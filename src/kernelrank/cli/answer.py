@@ -39,14 +39,7 @@ __all__ = [
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to JSON types; numbers that are not finite become null.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> plain({"mean": np.float64(0.5), "worst": float("nan"), "queries": np.array(["a"])})
-    {'mean': 0.5, 'worst': None, 'queries': ['a']}
-    """
+    """Convert a value to JSON types; numbers that are not finite become null."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -61,28 +54,7 @@ def plain(value: Any) -> Any:
 
 
 class Answer:
-    """What a command found.
-
-    Parameters
-    ----------
-    command : str
-        Its name.
-    as_json : bool
-        Whether to speak JSON, and nothing else, on standard output.
-    quiet : bool, default=False
-        Whether standard output is the data itself, so that the answer goes to standard error.
-
-    Examples
-    --------
-    >>> answer = Answer("count", as_json=True)
-    >>> answer.fact("items", 3)
-    >>> answer.show()
-    {
-      "command": "count",
-      "items": 3,
-      "notes": []
-    }
-    """
+    """What a command found."""
 
     def __init__(self, command: str, *, as_json: bool, quiet: bool = False) -> None:
         self.facts: dict[str, Any] = {"command": command}
@@ -204,13 +176,7 @@ def _is_number(text: str) -> bool:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Put a number before its noun.
-
-    Examples
-    --------
-    >>> counted(1, "item"), counted(1200, "query", "queries")
-    ('1 item', '1,200 queries')
-    """
+    """Put a number before its noun."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -328,12 +294,7 @@ def vote_log_loss(ranker: Any, scores: Float, votes: Preferences) -> float | Non
     A tie that counts as half a vote for each item has the geometric mean of the two probabilities, as in
     `leave_preferences_out`. The side of a vote is used if the model has a side bias and the votes have sides.
 
-    Parameters
-    ----------
-    ranker : estimator
-    scores : ndarray, shape (m,)
-        Those of the items.
-    votes : Preferences
+    Shapes: scores (m,).
     """
     if not hasattr(ranker, "fitted_to_scores_") or ranker.fitted_to_scores_:
         return None

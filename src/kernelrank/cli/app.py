@@ -84,19 +84,7 @@ class LazyGroup(TyperGroup):
 
 
 def flowing(text: str) -> str:
-    r"""Join the lines of each paragraph, so that the terminal breaks them; put all examples into one block.
-
-    Examples
-    --------
-    >>> print(flowing("Fit a model.\n\nOne\nparagraph.\n\nkernelrank fit a.csv\n\nkernelrank fit b.csv"))
-    Fit a model.
-    <BLANKLINE>
-    One paragraph.
-    <BLANKLINE>
-    Examples:
-      kernelrank fit a.csv
-      kernelrank fit b.csv
-    """
+    r"""Join the lines of each paragraph, so that the terminal breaks them; put all examples into one block."""
     if "\n  kernelrank " in text:
         return text  # flowing already
     paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n")]

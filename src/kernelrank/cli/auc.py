@@ -410,15 +410,7 @@ def _rate_facts(specificity: float, rate: RateEstimate) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class NamedComparison:
-    """A comparison of two AUCs, with the names of both sides.
-
-    Parameters
-    ----------
-    option : str
-        The option that asked for it: "versus" or "covariates".
-    first, second : str
-    found : AUCComparison
-    """
+    """A comparison of two AUCs, with the names of both sides."""
 
     option: str
     first: str
@@ -450,15 +442,7 @@ class NamedComparison:
 
 @dataclass(frozen=True)
 class Rivals:
-    """The options --versus and --covariates.
-
-    Parameters
-    ----------
-    marker : str or None
-        A column whose high values speak for the positive class; with a minus sign before it, its low values.
-    covariates : tuple of str
-        Columns that a model of its own learns from.
-    """
+    """The options --versus and --covariates."""
 
     marker: str | None = None
     covariates: tuple[str, ...] = ()
@@ -534,21 +518,7 @@ class Rivals:
     ) -> list[NamedComparison]:
         """Compare the model of all columns with the marker, and with a model of the covariates.
 
-        Parameters
-        ----------
-        estimator_of : function
-            Makes the estimator for some items; both models are made alike.
-        X, y
-            All items, and their classes.
-        items : Items
-            Their names.
-        marker : ndarray, shape (m,), or None
-        options
-            As in `compare_auc`.
-
-        Returns
-        -------
-        list of NamedComparison
+        Shapes: marker (m,).
         """
         from kernelrank.errors import InvalidInputError
         from kernelrank.model_selection import compare_auc
@@ -600,17 +570,7 @@ def _column(items: Items, name: str, option: str) -> list[int]:
 class Cohort:
     """Two classes of items.
 
-    Parameters
-    ----------
-    X : array or sparse matrix, shape (m, n_features)
-    y : ndarray, shape (m,)
-        The classes by name, if they have names.
-    y01 : ndarray, shape (m,)
-        The same as numbers.
-    groups : ndarray, shape (m,), or None
-    positive : label
-    reason : str
-        Why this class is positive.
+    Shapes: X (m, n_features), y (m,), y01 (m,), groups (m,).
     """
 
     X: Any
@@ -728,26 +688,6 @@ def estimated_inside(
 
     A jackknife of refits would take hours, so the interval is that of the estimate with columns that were prepared
     once, moved to this one.
-
-    Parameters
-    ----------
-    answer : Answer
-    items : Items
-        The columns as they were read.
-    learner : LearnerOptions
-    estimator : estimator
-        The learner.
-    cohort : Cohort
-        The same items with columns that were prepared once.
-    common : dict
-        Further arguments of `estimate_auc`.
-    with_roc : bool
-        Whether all pairs of items are held out, for the ROC curve.
-
-    Returns
-    -------
-    estimate : AUCEstimate
-    curve : TournamentROC or None
     """
     from kernelrank.model_selection import estimate_auc, tournament_roc
 

@@ -437,15 +437,7 @@ SHOWN = 3
 class Dyads:
     """Objects of two sides and their scores.
 
-    Parameters
-    ----------
-    rows, columns : NamedTable
-        The same table if rows and columns are one set of objects.
-    Y : ndarray, shape (len(rows), len(columns))
-        NaN where unknown.
-    one_set : bool
-    scores : Path
-        Where the scores come from.
+    Y: NaN where unknown.
     """
 
     rows: NamedTable
@@ -474,16 +466,7 @@ class Dyads:
 
 @dataclass(frozen=True)
 class DyadFiles:
-    """The files of objects and scores, and how they are read.
-
-    Parameters
-    ----------
-    rows, columns, scores : Path
-        `columns` is None for one set of objects.
-    similarity : {"rows", "columns", "both"} or None
-        Which tables hold similarities rather than features.
-    format : str or None
-    """
+    """The files of objects and scores, and how they are read."""
 
     rows: Path
     columns: Path | None
@@ -695,19 +678,7 @@ Setting = Annotated[
 
 @dataclass(frozen=True)
 class DyadLearner:
-    """What is learnt.
-
-    Parameters
-    ----------
-    method : {"rankrls", "rls", "two-step"}
-    rank : {"columns", "rows"}
-    relation : {"symmetric", "reciprocal", "any"} or None
-    kernels, gammas : tuple of str or None
-        Of the rows and of the columns.
-    similarity : {"rows", "columns", "both"} or None
-    seed : int
-        Shuffles folds.
-    """
+    """What is learnt."""
 
     method: str
     rank: str

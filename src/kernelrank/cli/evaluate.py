@@ -154,20 +154,7 @@ def _rows_by_query(results: list[MeasureResult]) -> list[list[str]]:
 def _evaluate_preferences(
     answer: Answer, judged: Path, source: SourceFile, file: PreferenceFile, confidence: float
 ) -> None:
-    """Measure a model by a file of preferences between the items of a file, and show it.
-
-    Parameters
-    ----------
-    answer : Answer
-    judged : Path
-        The model.
-    source : SourceFile
-        The items.
-    file : PreferenceFile
-        The preferences.
-    confidence : float
-        That of the interval.
-    """
+    """Measure a model by a file of preferences between the items of a file, and show it."""
     from kernelrank.errors import InvalidInputError
     from kernelrank.metrics import preference_agreement
 
@@ -423,18 +410,7 @@ def _row(facts: dict[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class SeveralModels:
-    """What several models reach by some measures, and how they differ.
-
-    Parameters
-    ----------
-    compared : list of ComparedModels
-        One for each measure.
-    rules : list of list of str
-        The conventions of the measures.
-    n_items : int or None
-        How many items were ranked; None for runs.
-    resamples : int
-    """
+    """What several models reach by some measures, and how they differ."""
 
     compared: list[ComparedModels]
     rules: list[list[str]]
@@ -551,13 +527,7 @@ def _chance(judgement: Judgement, measure: Measure) -> float | None:
 
 
 def _short_names(names: Sequence[str]) -> list[str]:
-    """Name models by their files without the folder where that tells them apart; equal paths are numbered.
-
-    Examples
-    --------
-    >>> _short_names(["a/linear.kr", "a/rbf.kr"]), _short_names(["a.kr", "a.kr"])
-    (['linear.kr', 'rbf.kr'], ['a.kr', 'a.kr (2)'])
-    """
+    """Name models by their files without the folder where that tells them apart; equal paths are numbered."""
     short = [Path(name).name for name in names]
     chosen = short if len(set(short)) == len(short) else list(names)
     seen: dict[str, int] = {}

@@ -254,22 +254,7 @@ The file holds data and no code.
 
 
 def model_card(model: Any, file: Path, measured_on: str | None, measures: Sequence[dict[str, Any]]) -> str:
-    """Write the card of a model.
-
-    Parameters
-    ----------
-    model : estimator
-    file : path
-        Where it is.
-    measured_on : str or None
-        The file that it was measured on.
-    measures : sequence of dict
-        Facts of `kernelrank.cli.options.facts_of`.
-
-    Returns
-    -------
-    str
-    """
+    """Write the card of a model."""
     ranker = final_step(model)
     card = CARD.format(
         front=_front(type(ranker).__name__, file.stem, measured_on, measures),

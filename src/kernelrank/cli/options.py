@@ -470,14 +470,7 @@ KERNELS_WITH = {
 
 
 def check_kernel_options(kernels: Sequence[str], **given: Any) -> None:
-    """Raise an error for a parameter that none of these kernels has.
-
-    Parameters
-    ----------
-    kernels : sequence of str
-    **given
-        What the options say, by their flags: gamma or gammas, degree or degrees, coef0; None where they are silent.
-    """
+    """Raise an error for a parameter that none of these kernels has."""
     from kernelrank.errors import InvalidInputError
 
     for flag, value in given.items():
@@ -490,20 +483,7 @@ def check_kernel_options(kernels: Sequence[str], **given: Any) -> None:
 
 @dataclass(frozen=True)
 class LearnerOptions:
-    """The options of the learner; None where an option is not given.
-
-    Parameters
-    ----------
-    method : {"rankrls", "ranksvm", "rls", "bradley_terry"}
-    kernel : str
-    gamma, degree, coef0, cost, loss, ties, query_weight, basis, side_bias, judge_effect
-        Parameters of the estimator.
-    scale : bool
-        Whether columns are divided by their standard deviations first.
-    seed : int
-    classes : bool
-        Whether the target is two classes by name, for which "rls" is a classifier.
-    """
+    """The options of the learner; None where an option is not given."""
 
     method: str = "rankrls"
     kernel: str = "linear"
@@ -560,15 +540,7 @@ class LearnerOptions:
         return {"kernel": self.kernel, **chosen, "random_state": self.seed}
 
     def check_votes(self, *, pairs: bool, judge: bool) -> None:
-        """Raise an error for options of votes where there are none, and for judges that nothing depends on.
-
-        Parameters
-        ----------
-        pairs : bool
-            Whether there is a file of preferences.
-        judge : bool
-            Whether their judges were named, and have no other use.
-        """
+        """Raise an error for options of votes where there are none, and for judges that nothing depends on."""
         from kernelrank.errors import InvalidInputError
 
         for_votes = {"--side-bias": self.side_bias, "--judge-effect": self.judge_effect}
@@ -615,15 +587,7 @@ DEFAULT_MEASURES = ("pairwise_accuracy", "ndcg@10", "map")
 
 @dataclass(frozen=True)
 class MeasureRules:
-    """The conventions of measures given by options; None where an option is not given.
-
-    Parameters
-    ----------
-    gain, discount, ties, empty, relevant_from, max_grade, threshold
-        Options of the measures.
-    trec : bool
-        Whether to follow trec_eval where nothing else is said.
-    """
+    """The conventions of measures given by options; None where an option is not given."""
 
     gain: str | None = None
     discount: str | None = None
@@ -748,21 +712,7 @@ LONGEST = 1000
 def read_grid(text: str, flag: str) -> list[float]:
     """Read numbers with commas between; ``low:high`` doubles from low to high, ``low:high:n`` takes n steps.
 
-    Parameters
-    ----------
-    text : str
-    flag : str
-        The option, which errors name.
-
-    Returns
-    -------
-    list of float
-        In ascending order, none of them twice.
-
-    Examples
-    --------
-    >>> read_grid("1:8", "--alphas"), read_grid("10^-2:1:3,5", "--alphas")
-    ([1.0, 2.0, 4.0, 8.0], [0.01, 0.1, 1.0, 5.0])
+    Returns: In ascending order, none of them twice.
     """
     from kernelrank.errors import InvalidInputError
 
@@ -776,13 +726,7 @@ def read_grid(text: str, flag: str) -> list[float]:
 
 
 def read_alphas(text: str) -> str | list[float]:
-    """Read ``--alphas``: a grid, or "auto" for one that is computed from the data.
-
-    Examples
-    --------
-    >>> read_alphas("auto"), read_alphas("1,10")
-    ('auto', [1.0, 10.0])
-    """
+    """Read ``--alphas``: a grid, or "auto" for one that is computed from the data."""
     from kernelrank.errors import InvalidInputError
 
     if text == "auto":
@@ -794,13 +738,7 @@ def read_alphas(text: str) -> str | list[float]:
 
 
 def read_gammas(text: str | None) -> list[Any]:
-    """Read ``--gammas``: a grid, with the rules "scale" and "median" among the numbers.
-
-    Examples
-    --------
-    >>> read_gammas("0.1:10:3,median"), read_gammas(None)
-    (['median', 0.1, 1.0, 10.0], [])
-    """
+    """Read ``--gammas``: a grid, with the rules "scale" and "median" among the numbers."""
     from kernelrank.kernels import GAMMA_RULES
 
     parts = [] if text is None else [part.strip() for part in text.split(",")]
@@ -810,13 +748,7 @@ def read_gammas(text: str | None) -> list[Any]:
 
 
 def read_gamma(text: str | None) -> Any:
-    """Read ``--gamma``: a number, or a rule.
-
-    Examples
-    --------
-    >>> read_gamma("0.5"), read_gamma("scale"), read_gamma(None)
-    (0.5, 'scale', None)
-    """
+    """Read ``--gamma``: a number, or a rule."""
     from kernelrank.errors import InvalidInputError
     from kernelrank.kernels import GAMMA_RULES
 

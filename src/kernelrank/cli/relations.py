@@ -372,13 +372,7 @@ Pairs = Annotated[
 
 
 class CorpusOptions:
-    """How corpora are read.
-
-    Parameters
-    ----------
-    parse, tokenization, mentions, pairs
-        What the options say.
-    """
+    """How corpora are read."""
 
     def __init__(
         self, parse: str, tokenization: str | None, mentions: Sequence[Path] | None, pairs: Sequence[Path] | None

@@ -40,19 +40,7 @@ GROUP_FOLDS = 5
 
 @dataclass
 class Search:
-    """All candidates with their scores, the best one, and its model fitted to all training items.
-
-    Parameters
-    ----------
-    how : str
-        What was held out, in words.
-    measure : str
-        What the scores are.
-    candidates : list of dict
-        Parameters and "score" of each.
-    model : estimator
-        Fitted with the best.
-    """
+    """All candidates with their scores, the best one, and its model fitted to all training items."""
 
     how: str
     measure: str
@@ -66,13 +54,7 @@ class Search:
 
 
 def kernel_settings(kernels: Sequence[str], gammas: Sequence[Any], degrees: Sequence[float]) -> list[dict[str, Any]]:
-    """List the kernels to try, each with the parameters that it has.
-
-    Examples
-    --------
-    >>> kernel_settings(["linear", "rbf"], [0.1, 1.0], [])
-    [{'kernel': 'linear'}, {'kernel': 'rbf', 'gamma': 0.1}, {'kernel': 'rbf', 'gamma': 1.0}]
-    """
+    """List the kernels to try, each with the parameters that it has."""
     settings = []
     for kernel in kernels:
         own_gammas = [{"gamma": gamma} for gamma in gammas] if kernel in KERNELS_WITH["gamma"] else []
@@ -284,28 +266,7 @@ def tune_preferences(
     file: PreferenceFile,
     output: Path | None,
 ) -> Search:
-    """Choose by a hold-out of every preference, or of every judge, fit, and show the agreement.
-
-    Parameters
-    ----------
-    answer : Answer
-    learner : LearnerOptions
-        Of the method "rankrls", or "bradley_terry", which is refitted.
-    alphas : list of float, or "auto"
-    settings : list of dict
-        Kernels with their parameters.
-    source : SourceFile
-        The items.
-    file : PreferenceFile
-        The preferences.
-    output : Path or None
-        Where the model is saved.
-
-    Returns
-    -------
-    Search
-        What was tried; the caller shows the candidates.
-    """
+    """Choose by a hold-out of every preference, or of every judge, fit, and show the agreement."""
     from kernelrank.errors import InvalidInputError
 
     if learner.method not in ("rankrls", "bradley_terry"):

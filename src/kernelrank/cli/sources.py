@@ -57,31 +57,7 @@ LARGE_BYTES = 1 << 27
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file and how it is to be read.
-
-    Parameters
-    ----------
-    path : Path
-        "-" is standard input.
-    format, target, query, id, weight, groups, features : str or None
-        As the options say; None lets the reader guess.
-    positive : str or None
-        The class that counts as 1; guessed from the words unless given.
-    names : tuple of str, or None
-        The column names of a model.
-    n_features : int or None
-        How many columns a model expects.
-    exclude : str or None
-        Columns to leave out, with commas between.
-    missing, missing_indicator, ordinal
-        As the options say.
-    preparation : TablePreparation or None
-        The preparation of the columns that a model stores; learnt from the file unless given.
-    strict : bool
-        Whether cells that are no numbers are errors, and nothing is prepared.
-    event, happened : str or None
-        The column that tells which targets are times of an event, and its word for one.
-    """
+    """A file and how it is to be read."""
 
     path: Path
     format: str | None = None
@@ -253,13 +229,7 @@ def survival_columns(
 
 
 def read_ordinal(options: Sequence[str]) -> dict[str, list[str]]:
-    """Parse --ordinal: columns with their values in ascending order.
-
-    Examples
-    --------
-    >>> read_ordinal(["stage=I, II, III"])
-    {'stage': ['I', 'II', 'III']}
-    """
+    """Parse --ordinal: columns with their values in ascending order."""
     from kernelrank.errors import InvalidInputError
 
     found = {}
@@ -347,15 +317,7 @@ ARGUMENT = re.compile(r"\b(winner|loser|left|right|tie|weight|judge)=(?=[\s,;)]|
 
 @dataclass(frozen=True)
 class PreferenceFile:
-    """A file of preferences and how it is to be read.
-
-    Parameters
-    ----------
-    path : Path
-        "-" is standard input.
-    winner, loser, left, right, tie, weight, judge : str or None
-        Columns, as the options say; None lets the reader guess.
-    """
+    """A file of preferences and how it is to be read."""
 
     path: Path
     winner: str | None = None
@@ -614,13 +576,7 @@ def for_model(source: SourceFile, model: Any, *, needs_target: bool = True) -> S
 
 @dataclass(frozen=True)
 class LargeFile:
-    """A file that was learnt in batches, and what is known of its items.
-
-    Parameters
-    ----------
-    stored : StoredTable
-    n_queries : int or None
-    """
+    """A file that was learnt in batches, and what is known of its items."""
 
     stored: StoredTable
     n_queries: int | None
@@ -719,16 +675,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Predicted scores with true scores, ready to be measured.
-
-    Parameters
-    ----------
-    name : str
-        What was judged.
-    y, scores, qid, ids : arrays or None
-        Of a model on a file; None for a run.
-    run : JudgedRun or None
-    """
+    """Predicted scores with true scores, ready to be measured."""
 
     name: str
     y: Any = None
@@ -778,19 +725,7 @@ def measured(
 ) -> list[tuple[Measure, Found]]:
     """Compute the measures; default measures that do not apply to the scores are left out, with a note.
 
-    Parameters
-    ----------
-    answer : Answer
-    measures : sequence of Measure
-    find : callable
-        Takes a measure and returns what it finds.
-    asked : bool
-        Whether these very measures were asked for, so that each must fit.
-
-    Returns
-    -------
-    list of (measure, found)
-        At least one.
+    asked: Whether these very measures were asked for, so that each must fit.
     """
     from kernelrank.errors import InvalidInputError
 
@@ -864,15 +799,7 @@ def columns_matched() -> Iterator[None]:
 def scores_of(model: Any, X: Any) -> Float:
     """Score items; a classifier by its decision function.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    X : array or sparse matrix, shape (m, n_features)
-
-    Returns
-    -------
-    ndarray, shape (m,)
+    Shapes: X (m, n_features); returns (m,).
     """
     import numpy as np
     from scipy import sparse

@@ -454,24 +454,7 @@ def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path
 
 @dataclass(frozen=True)
 class Plan:
-    """Which candidates are tried, and how they are measured.
-
-    Parameters
-    ----------
-    learner : LearnerOptions
-    alphas : list of float, or "auto"
-    settings : list of dict
-        Kernels with their parameters.
-    rules : MeasureRules
-        The conventions of the measures.
-    measures : list of Measure
-        What is measured; the first one chooses.
-    measure_name : str
-        The first one as it was typed.
-    cv : str or int
-    by_query : bool
-        Whether columns are scaled inside each query.
-    """
+    """Which candidates are tried, and how they are measured."""
 
     learner: LearnerOptions
     alphas: str | list[float]

@@ -327,26 +327,9 @@ FIRST, LAST, END = 1, 2, 4
 class GroupWeights:
     """Groups of neighbouring items inside queries, and the weights around them. All arrays are in the given order.
 
-    Parameters
-    ----------
-    weight : ndarray, shape (m,)
-        Item weights.
-    group : ndarray of int64, shape (m,)
-        The number of each item's group, ascending; a group lies in one query.
-    rest, whole, later : ndarray, shape (m,)
-        The weights of the rest of an item's group, of its group, and of the items of its query after the group.
-    earlier : ndarray, shape (m,)
-        The sum of ``edge w`` over the groups before that of the item.
-    end : ndarray of int64, shape (m,)
-        The place of the last item of each item's group.
-    place : ndarray of int8, shape (m,)
-        `FIRST`, `LAST` and `END`, added.
+    Shapes: weight (m,), group (m,), rest, whole, later (m,), earlier (m,), end (m,), place (m,).
 
-    Examples
-    --------
-    >>> weights = GroupWeights.of(np.ones(4), np.array([0, 0, 1, 2]), np.array([0, 4]), np.array([1.0, 1.0, 0.0, 1.0]))
-    >>> weights.later, weights.earlier
-    (array([2., 2., 1., 0.]), array([0., 0., 2., 2.]))
+    group: The number of each item's group, ascending; a group lies in one query.
     """
 
     weight: Float
@@ -362,14 +345,7 @@ class GroupWeights:
     def of(cls, weight: Float, group: Index, bounds: Index, edge: Float) -> GroupWeights:
         """Sum the weights around each item, query by query: O(m) time and memory.
 
-        Parameters
-        ----------
-        weight : ndarray, shape (m,)
-        group : ndarray of int64, shape (m,)
-        bounds : ndarray of int64, shape (n_queries + 1,)
-            Where each query begins.
-        edge : ndarray, shape (m,)
-            What `earlier` multiplies the weights by.
+        Shapes: weight (m,), group (m,), bounds (n_queries + 1,), edge (m,).
         """
         m = len(weight)
         place = np.zeros(m, dtype=np.int8)
@@ -386,21 +362,9 @@ class GroupWeights:
 class HelmertRows:
     """The root ``C`` of a Laplacian whose eigenvectors are the Helmert vectors, applied by sweeps.
 
-    Parameters
-    ----------
-    groups : GroupWeights
-    inside, between : ndarray, shape (m,)
-        The eigenvalues for contrasts inside each item's group, and for its group against the later items.
-
-    Notes
-    -----
     O(m k) time for k columns.
 
-    Examples
-    --------
-    >>> groups = GroupWeights.of(np.ones(2), np.array([0, 1]), np.array([0, 2]), np.ones(2))
-    >>> HelmertRows(groups, np.zeros(2), np.full(2, 2.0)).centre(np.array([[3.0], [1.0]])).ravel()
-    array([2., 0.])
+    Shapes: inside, between (m,).
     """
 
     def __init__(self, groups: GroupWeights, inside: Float, between: Float) -> None:

@@ -63,13 +63,7 @@ FIRST_BYTES = 2**15
 
 
 def resolved_cost(cost: CostOption, *, censored: bool = False) -> Cost:
-    """Return the cost that a learner's parameter stands for.
-
-    Examples
-    --------
-    >>> resolved_cost("auto"), resolved_cost("auto", censored=True), resolved_cost("relative")
-    ('magnitude', 'unit', 'relative')
-    """
+    """Return the cost that a learner's parameter stands for."""
     if cost != "auto":
         return cost
     return "unit" if censored else "magnitude"

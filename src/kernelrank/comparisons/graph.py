@@ -204,24 +204,7 @@ class Comparisons(ABC):
 class PairLevels:
     """The pairs (h, l) of one query with ``level_h > level_l``, of weight ``c_q upper_h lower_l``.
 
-    Parameters
-    ----------
-    queries : Queries
-    levels : ndarray of int64, shape (m,)
-        The level of each item in its query, from zero.
-    n_levels : ndarray of int64, shape (n_queries,)
-    upper, lower : ndarray, shape (m,)
-        What an item weighs as the higher and as the lower one of a pair.
-    pair_weights : ndarray, shape (n_queries,)
-        c.
-    total : float
-        The weight of all pairs.
-
-    Examples
-    --------
-    >>> queries, ones = Queries.from_labels(None, 2), np.ones(2)
-    >>> PairLevels(queries, np.array([0, 1]), np.array([2]), ones, ones, np.ones(1), 1.0).symmetric
-    True
+    Shapes: levels (m,), n_levels (n_queries,), upper, lower (m,), pair_weights (n_queries,).
     """
 
     queries: Queries
@@ -397,26 +380,10 @@ PANEL = 64
 def laplacian_root(W: Float) -> Float:
     """Return the upper triangular U with ``Uᵀ U = diag(W 1) - W``.
 
-    Parameters
-    ----------
-    W : ndarray, shape (n, n)
-        Symmetric weights of the pairs that are not negative, with a diagonal of zeros; what stands above the diagonal
-        is overwritten.
+    Shapes: W (n, n); returns (n, n).
 
-    Returns
-    -------
-    ndarray, shape (n, n)
-        A row without neighbours among the later items is zero, as that of the last item is.
-
-    Notes
-    -----
-    n³/3 multiplications and additions, most of them in products of matrices.
-
-    Examples
-    --------
-    >>> laplacian_root(np.array([[0.0, 4.0], [4.0, 0.0]]))
-    array([[ 2., -2.],
-           [ 0.,  0.]])
+    W: Symmetric weights of the pairs that are not negative, with a diagonal of zeros; what stands above the diagonal is
+    overwritten.
     """
     n = len(W)
     U = np.zeros((n, n))

@@ -45,16 +45,7 @@ ONLY = np.zeros(1, dtype=np.int64)
 class QueryMeans:
     """The weights and means of queries, or of the parts of them that are known: one row for each.
 
-    Parameters
-    ----------
-    weight : ndarray, shape (s,)
-        W.
-    features : ndarray, shape (s, r)
-        φ̄, from its origin.
-    scores : ndarray, shape (s, outputs)
-        ȳ, from its origin.
-    feature_origin, score_origin : ndarray, shapes (s, r), (s, outputs)
-        The features and scores of one item of each.
+    Shapes: weight (s,), features (s, r), scores (s, outputs).
     """
 
     weight: Float
@@ -73,20 +64,9 @@ class QueryMeans:
     def of(cls, Phi: Matrix, scores: Float, weight: Float, items: Index, bounds: Index) -> Self:
         """Return the means of queries whose items are given.
 
-        Parameters
-        ----------
-        Phi : array, shape (m, r)
-            Anything whose rows can be taken.
-        scores : ndarray, shape (m, outputs)
-        weight : ndarray, shape (m,)
-        items : ndarray of int64, shape (k,)
-            The items of the queries, those of each together.
-        bounds : ndarray of int64, shape (s + 1,)
-            Where each query, which has at least one item, begins in `items`, and the end of the last.
-
-        Notes
-        -----
         O(k r) time; memory s × r and one block.
+
+        Shapes: Phi (m, r), scores (m, outputs), weight (m,), items (k,), bounds (s + 1,).
         """
         sizes = np.diff(bounds)
         codes = np.repeat(np.arange(len(sizes)), sizes)
@@ -127,19 +107,7 @@ class QueryMeans:
         return cls(*(np.concatenate([getattr(table, field.name) for table in tables]) for field in fields(cls)))
 
     def merge(self, parts: QueryMeans, queries: Index) -> tuple[Float, Float]:
-        """Merge more parts of queries, one of each at most, into those that are here.
-
-        Parameters
-        ----------
-        parts : QueryMeans
-        queries : ndarray of int64, shape (len(parts),)
-            The row of each part's query here.
-
-        Returns
-        -------
-        features, scores : ndarray, shapes (len(parts), r), (len(parts), outputs)
-            ``√(W_1 W_2 / W)`` times δ and ``ȳ_2 - ȳ_1``: rows whose products are the scatter between the parts.
-        """
+        """Merge more parts of queries, one of each at most, into those that are here."""
         new = self.weight[queries] == 0
         self.feature_origin[queries[new]] = parts.feature_origin[new]
         self.score_origin[queries[new]] = parts.score_origin[new]
@@ -160,37 +128,9 @@ class QueryMeans:
 class QueryMoments:
     """The moments of one query, or of the items of it that have come so far.
 
-    Parameters
-    ----------
-    n_columns, n_outputs : int
-        The numbers r of features and of outputs.
-    scatter : GramSum, optional
-        What S is added to; a sum of its own unless given.
-    moment : ndarray, shape (r, outputs), optional
-        What s is added to.
-
-    Attributes
-    ----------
-    n_items : int
-        How many items have a positive weight.
-    uncompared : float
-        How much of W² is not compared; see `kernelrank.comparisons.scored`.
-    means : QueryMeans or None
-        W, φ̄ and ȳ, in one row; None before an item with a weight has come.
-
-    Notes
-    -----
     O(k r²) time for k items; memory r² numbers, or r where the sums are those of somebody else.
 
-    Examples
-    --------
-    >>> query = QueryMoments(1, 1)
-    >>> query.add(np.array([[1.0], [3.0]]), np.array([[0.0], [1.0]]), np.ones(2))
-    >>> rest = QueryMoments(1, 1)
-    >>> rest.add(np.array([[8.0]]), np.array([[2.0]]), np.ones(1))
-    >>> query.merge(rest)
-    >>> query.scaled("pairs")  # the squared differences 2² + 5² + 7², and 2·1 + 5·1 + 7·2
-    (array([[78.]]), array([[21.]]))
+    Shapes: moment (r, outputs).
     """
 
     def __init__(
@@ -204,12 +144,9 @@ class QueryMoments:
     def add(self, rows: Float, scores: Float, weight: Float) -> None:
         """Add items to the moments of the query.
 
-        Parameters
-        ----------
-        rows : ndarray, shape (k, r)
-            Their features, which are overwritten.
-        scores : ndarray, shape (k, outputs)
-        weight : ndarray, shape (k,)
+        Shapes: rows (k, r), scores (k, outputs), weight (k,).
+
+        rows: Their features, which are overwritten.
         """
         total = weight.sum()
         if total == 0:

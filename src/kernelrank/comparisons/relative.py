@@ -224,12 +224,9 @@ ROUNDED = ((16, 1), (64, 8), (LARGE, 32))
 class _Batch:
     """Sets of scores against sets of scores, as equally large matrices.
 
-    Parameters
-    ----------
-    rows, columns : ndarray of int64, shapes (sets, s), (other sets, t)
-        Numbers of scores; the number of all scores where a set has fewer.
-    pairs : ndarray of int64, shape (pairs, 2)
-        Which set meets which, sorted by the first.
+    Shapes: pairs (pairs, 2).
+
+    pairs: Which set meets which, sorted by the first.
     """
 
     rows: Index
@@ -245,27 +242,10 @@ class _Batch:
 class InverseDifferences:
     """The scores that occur in each query.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (n,)
-        Sorted by query and score; the scores of a query are different.
-    bounds : ndarray of int64, shape (queries + 1,)
-        Where each query begins, and the end of the last.
-    kept : int
-        Up to so many entries matrices are kept for the next sum with the same power.
-    block_bytes : int
-        The size of the matrices that are made at once.
-
-    Notes
-    -----
     O(Σ min(n_q², n_q)) time for each column of a sum, where large queries have a constant of some hundreds; O(n) memory
     besides what is kept.
 
-    Examples
-    --------
-    >>> differences = InverseDifferences(np.array([0.0, 2.0, 1.0, 5.0]), np.array([0, 2, 4]), 100, 2**20)
-    >>> differences.sums(np.ones((4, 1)), 2).ravel()
-    array([0.25  , 0.25  , 0.0625, 0.0625])
+    Shapes: scores (n,), bounds (queries + 1,).
     """
 
     def __init__(self, scores: Float, bounds: Index, kept: int, block_bytes: int) -> None:
@@ -326,14 +306,7 @@ class InverseDifferences:
     def sums(self, V: Float, power: int) -> Float:
         """Return ``Σ_h V_h / (u_g - u_h)ᵖ`` over the other scores h of each query.
 
-        Parameters
-        ----------
-        V : ndarray, shape (n, k)
-        power : {1, 2}
-
-        Returns
-        -------
-        ndarray, shape (n, k)
+        Shapes: V (n, k); returns (n, k).
         """
         total = np.zeros((len(V) + 1, V.shape[1]))
         padded = np.vstack([V, np.zeros((1, V.shape[1]))])
@@ -424,21 +397,11 @@ class _Level:
 class ScoreTree:
     """The cells of the scores of one query.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (n,)
-        Different ones, in ascending order; at least two times `LEAF`.
-
-    Notes
-    -----
     O(n) time and memory to build, and for each column of a sum.
 
-    Examples
-    --------
-    >>> scores = np.arange(2000.0)
-    >>> far = ScoreTree(scores).far_sums(np.ones((2000, 1)), 2)[1000, 0]
-    >>> bool(0 < far < 2 * np.sum(1.0 / np.arange(1.0, 1000.0) ** 2))
-    True
+    Shapes: scores (n,).
+
+    scores: Different ones, in ascending order; at least two times `LEAF`.
     """
 
     def __init__(self, scores: Float) -> None:
@@ -484,14 +447,7 @@ class ScoreTree:
     def far_sums(self, V: Float, power: int) -> Float:
         """Return ``Σ_h V_h / (u_g - u_h)ᵖ`` over the scores h in cells far from that of g.
 
-        Parameters
-        ----------
-        V : ndarray, shape (n, k)
-        power : int
-
-        Returns
-        -------
-        ndarray, shape (n, k)
+        Shapes: V (n, k); returns (n, k).
         """
         k = V.shape[1]
         moments = [self._leaf_basis.transpose(0, 2, 1) @ np.vstack([V, np.zeros((1, k))])[self.cells]]
@@ -512,15 +468,7 @@ class ScoreTree:
 
 
 def add_by_row(total: Float, rows: Index, values: Float) -> None:
-    """Add values to the rows of a total, which are sorted and may occur several times.
-
-    Examples
-    --------
-    >>> total = np.zeros(3)
-    >>> add_by_row(total, np.array([0, 2, 2]), np.ones(3))
-    >>> total
-    array([1., 0., 2.])
-    """
+    """Add values to the rows of a total, which are sorted and may occur several times."""
     if len(rows):
         starts = np.flatnonzero(np.diff(rows, prepend=-1))
         total[rows[starts]] += np.add.reduceat(values, starts, axis=0)

@@ -40,33 +40,11 @@ def query_scatter(
     ``PᵀΦ = 0``, and only sums of squares are left. Queries are taken whole, as many as fit into a block. A query
     larger than a block is moved by the mean of its first part, and what then is left of ``PᵀΦ`` is small.
 
-    Parameters
-    ----------
-    Phi : array, shape (m, n)
-        Features: anything whose rows can be taken. Read-only, memory-mapped and float32 arrays are fine, and so are
-        rows that are computed on demand: each is asked for once.
-    queries : Queries
-        Which rows belong together.
-    weight, degree : ndarray, shape (m,)
-        Item weights w and the diagonal of D.
-    c : ndarray, shape (n_queries,)
-        The weight of one pair in each query.
-    levels : ndarray of int64, shape (m,), or None
-        The (query, score) level of each row when ties are left out.
-    target : ndarray, shape (m, outputs)
-        ``M N``, which sums to zero in each query.
-    block_bytes : int
-        The size of a block.
-
-    Returns
-    -------
-    gram : ndarray, shape (n, n)
-    right : ndarray, shape (n, outputs)
-
-    Notes
-    -----
     O(m n²) time; two blocks and n² numbers of memory. The blocks are allocated once: an allocator that gives memory
     back at every turn, as that of a Dask worker does, makes new ones cost more than the arithmetic.
+
+    Shapes: Phi (m, n), weight, degree (m,), c (n_queries,), levels (m,), target (m, outputs); returns gram (n, n),
+    returns right (n, outputs).
     """
     n = Phi.shape[1]
     # The rows of Φ and what is made of them should stay in the cache together.
@@ -201,17 +179,9 @@ def _pieces(bounds: Index, step: int) -> Iterator[tuple[int, int, Index]]:
 def subtract_query_means(rows: Float, bounds: Index, weight: Float, work: Float, out: Float) -> None:
     """Subtract the weighted mean of each query.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (k, n)
-        Whole queries, one below the other.
-    bounds : ndarray of int64, shape (queries + 1,)
-        Where each of them begins, and the end of the last.
-    weight : ndarray, shape (k,)
-    work : ndarray, shape (k, n)
-        Is overwritten; not `rows`.
-    out : ndarray, shape (k, n)
-        What the result is written to: `rows`, `work` or another array.
+    Shapes: rows (k, n), bounds (queries + 1,), weight (k,), work (k, n), out (k, n).
+
+    work: Is overwritten; not `rows`.
     """
     sizes = np.diff(bounds)
     sums = _query_sums(rows, bounds, sizes, weight)
@@ -247,30 +217,10 @@ def _query_sums(rows: Float, bounds: Index, sizes: Index, weight: Float) -> Floa
 def shift_queries(Phi: Sparse, queries: Queries, weight: Float) -> Sparse:
     """Return sparse features less the means of what whole queries store.
 
-    Parameters
-    ----------
-    Phi : sparse matrix, shape (m, n)
-    queries : Queries
-    weight : ndarray, shape (m,)
-        Item weights; items of weight zero are left out.
-
-    Returns
-    -------
-    sparse matrix, shape (m, n)
-        With the same entries stored; Phi itself where no query stores a column as a whole.
-
-    Notes
-    -----
     O(nnz) time, and as many numbers of memory. Where columns are stored here and there, a few items of each query tell
     that there is nothing to do.
 
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> Phi = sparse.csr_array([[7.0, 1.0], [9.0, 0.0]])
-    >>> shift_queries(Phi, Queries.from_labels(None, 2), np.ones(2)).toarray()
-    array([[-1.,  1.],
-           [ 1.,  0.]])
+    Shapes: Phi (m, n), weight (m,); returns (m, n).
     """
     rows = Phi.tocsr()
     if not rows.has_canonical_format:

@@ -208,26 +208,9 @@ class ScoredComparisons(Comparisons):
 def score_origins(scores: Float, queries: Queries, weight: Float) -> Float:
     """Return the origin of each query and output.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (m, outputs)
-    queries : Queries
-    weight : ndarray, shape (m,)
-        Item weights; items of weight zero are left out.
-
-    Returns
-    -------
-    ndarray, shape (n_queries, outputs)
-
-    Notes
-    -----
     O(m) time and memory for each output.
 
-    Examples
-    --------
-    >>> scores = np.array([[1e9 + 1.0], [1e9 + 3.0], [-2.0], [5.0]])
-    >>> score_origins(scores, Queries.from_labels([0, 0, 1, 1], 4), np.ones(4)).ravel().tolist()
-    [1000000001.0, 0.0]
+    Shapes: scores (m, outputs), weight (m,); returns (n_queries, outputs).
     """
     if len(queries) == 0:
         return np.zeros((0, scores.shape[1]))
@@ -255,25 +238,10 @@ def from_origin(scores: Float, queries: Queries, origins: Float) -> Float:
 def pair_weight(query_weight: QueryWeight, total: Float, uncompared: Float) -> Float:
     """Return ``c_q``, the weight of one pair in each query.
 
-    Parameters
-    ----------
-    query_weight : {"pairs", "items", "queries"}
-        ``c_q`` is 1, ``1 / W_q``, or one over the weight of the pairs that are compared.
-    total : ndarray, shape (n_queries,)
-        ``W_q``, the number of items in each query; with item weights, their sum.
-    uncompared : ndarray, shape (n_queries,)
-        How much of ``W_q²`` is not compared: the sums of `item_squares` over a query with ties included, of squared
-        level weights with ties left out.
+    Shapes: total (n_queries,), uncompared (n_queries,); returns (n_queries,).
 
-    Returns
-    -------
-    ndarray, shape (n_queries,)
-
-    Examples
-    --------
-    >>> sizes = np.array([4.0, 1.0])
-    >>> pair_weight("queries", sizes, sizes)
-    array([0.16666667, 0.        ])
+    uncompared: How much of ``W_q²`` is not compared: the sums of `item_squares` over a query with ties included, of
+    squared level weights with ties left out.
     """
     if query_weight != "queries":
         return compared_pair_weight(query_weight, total, total)
@@ -284,22 +252,7 @@ def pair_weight(query_weight: QueryWeight, total: Float, uncompared: Float) -> F
 def compared_pair_weight(query_weight: QueryWeight, total: Float, compared: Float) -> Float:
     """Return ``c_q`` as `pair_weight` does, where the weight of the pairs that are compared is known.
 
-    Parameters
-    ----------
-    query_weight : {"pairs", "items", "queries"}
-    total : ndarray, shape (n_queries,)
-        ``W_q``.
-    compared : ndarray, shape (n_queries,)
-        The weight of all pairs of each query, each pair once.
-
-    Returns
-    -------
-    ndarray, shape (n_queries,)
-
-    Examples
-    --------
-    >>> compared_pair_weight("queries", np.array([4.0]), np.array([5.0]))
-    array([0.2])
+    Shapes: total (n_queries,), compared (n_queries,); returns (n_queries,).
     """
     if query_weight == "pairs":
         return np.ones_like(total)
@@ -308,13 +261,7 @@ def compared_pair_weight(query_weight: QueryWeight, total: Float, compared: Floa
 
 
 def item_squares(weight: Float) -> Float:
-    """Return the part of each item's ``w²`` that is not a pair of two copies: ``min(w, w²)``.
-
-    Examples
-    --------
-    >>> item_squares(np.array([0.5, 1.0, 3.0]))
-    array([0.25, 1.  , 3.  ])
-    """
+    """Return the part of each item's ``w²`` that is not a pair of two copies: ``min(w, w²)``."""
     return np.minimum(weight, weight**2)
 
 
@@ -759,25 +706,9 @@ MOST_PAIRS = 20_000_000
 def list_score_pairs(scores: Float, queries: Queries, weight: Float | None) -> tuple[Index, Float | None]:
     """List the pairs of items in one query with different scores, the higher item first.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (m,)
-    queries : Queries
-    weight : ndarray, shape (m,), optional
-        Item weights; a pair has their product.
-
-    Returns
-    -------
-    (ndarray of int64, shape (l, 2), and ndarray, shape (l,), or None)
-
-    Notes
-    -----
     O(Σ n_q²) time, O(l) memory.
 
-    Examples
-    --------
-    >>> list_score_pairs(np.array([1.0, 3.0, 1.0]), Queries.from_labels(None, 3), None)[0].tolist()
-    [[1, 0], [1, 2]]
+    Shapes: scores (m,), weight (m,); returns (l, 2).
     """
     possible = sum(n * (n - 1) // 2 for n in queries.sizes.tolist())
     if possible > MOST_PAIRS:

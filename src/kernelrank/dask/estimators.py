@@ -548,13 +548,7 @@ n_features_in_, feature_names_in_
 class ScoredItems:
     """Items with the scores of models that have not seen them.
 
-    Parameters
-    ----------
-    query, fold : ndarray of int64, shape (k,)
-    part, n_parts : ndarray of int64, shape (k,)
-        The partition of each item, and in how many its query lies.
-    truth : ndarray, shape (k, outputs)
-    scores : ndarray, shape (k, outputs, alphas)
+    Shapes: query, fold (k,), part, n_parts (k,), truth (k, outputs), scores (k, outputs, alphas).
     """
 
     query: Index
@@ -585,12 +579,7 @@ class ScoredItems:
 class AccuracySums:
     """Sums over the queries measured so far.
 
-    Parameters
-    ----------
-    total, count : ndarray, shape (folds, outputs, alphas)
-        The sum of the accuracies of queries, and how many there are.
-    waiting : ScoredItems
-        The items of queries that go on elsewhere.
+    Shapes: total, count (folds, outputs, alphas).
     """
 
     total: Float
@@ -692,12 +681,10 @@ def _merge(several: list[AccuracySums]) -> AccuracySums:
 class FoldModels:
     """Models that have not seen a fold, for every fold and alpha.
 
-    Parameters
-    ----------
-    coefficients : ndarray, shape (folds, r, outputs, alphas)
-        Primal coefficients w of the models trained without the fold.
-    errors : ndarray, shape (folds, outputs, alphas)
-        Their mean squared error over the pairs of the fold, ``(wᵀ A w - 2 wᵀ b + ‖N‖²) / pairs``; NaN without a pair.
+    Shapes: coefficients (folds, r, outputs, alphas), errors (folds, outputs, alphas).
+
+    errors: Their mean squared error over the pairs of the fold, ``(wᵀ A w - 2 wᵀ b + ‖N‖²) / pairs``; NaN without a
+    pair.
     """
 
     coefficients: Float
@@ -740,24 +727,7 @@ TABLES = 64
 
 
 class TrainingData:
-    """The training data of a fit, on a cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    learner : RankRLS
-        With the options of the fit; it is not fitted itself.
-    partitions : Partitions
-
-    Attributes
-    ----------
-    summary : QuerySummary
-        How many queries there are.
-    features : FeatureMap
-    basis : Basis or None
-    spanning : Delayed
-        The table of the queries that lie in several partitions, which stays on the workers.
-    """
+    """The training data of a fit, on a cluster."""
 
     def __init__(self, client: Client, learner: RankRLS, partitions: Partitions) -> None:
         self.client, self.learner = client, learner

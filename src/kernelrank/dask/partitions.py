@@ -91,17 +91,7 @@ class Partitions:
     ) -> Partitions:
         """Read Dask arrays and data frames; nothing is computed.
 
-        Parameters
-        ----------
-        X : dask array or data frame, shape (m, n_features), or path
-        y : dask array, series or data frame, shape (m,) or (m, n_outputs)
-        qid, weight : dask array or series, shape (m,), optional
-            All partitioned like X. Arrays whose sizes are known are partitioned anew where they differ, and local
-            arrays are cut likewise. With a path they are the names of columns.
-
-        Returns
-        -------
-        Partitions
+        Shapes: X (m, n_features), y (m,) or (m, n_outputs), qid, weight (m,).
         """
         if y is None:
             raise InvalidInputError("this estimator requires y to be passed, but the target y is None")
@@ -145,35 +135,14 @@ class Partitions:
         return self if self.qid is None else replace(self, y=None)
 
     def in_column_groups(self, sizes: Index) -> Partitions:
-        """Return the same data, with large partitions of Parquet files read some columns at a time.
-
-        Parameters
-        ----------
-        sizes : ndarray of int64
-            The number of rows of each partition.
-        """
+        """Return the same data, with large partitions of Parquet files read some columns at a time."""
         joined = joined_columns(self.X, int(sizes.max(initial=0))) if is_frame(self.X) else None
         return self if joined is None else replace(self, X=joined)
 
     def each(
         self, function: Callable[..., Any], names: Sequence[str] = NAMES, shared: Sequence[Any] = ()
     ) -> list[Delayed]:
-        """Apply a function to every partition, in one task with whatever makes the partition, where Dask can.
-
-        Parameters
-        ----------
-        function : callable
-            Called with the number of the partition, its pieces, and what is shared.
-        names : sequence of str
-            The pieces; None is passed for one that is not given.
-        shared : sequence
-            Further arguments. Large ones get a key that all tasks share: they are sent once, and a worker fetches them
-            once. Small ones travel with each task, which spares the workers a task and a transfer before they begin.
-
-        Returns
-        -------
-        list of Delayed
-        """
+        """Apply a function to every partition, in one task with whatever makes the partition, where Dask can."""
         pieces = [getattr(self, name) for name in names]
         present = [piece for piece in pieces if piece is not None]
         keys = [one if _is_sent_with_tasks(one) else delayed(one, traverse=False) for one in shared]
@@ -352,22 +321,7 @@ MOST_READ_AGAIN = 2
 def joined_columns(X: dd.DataFrame, n_rows: int) -> Frame | None:
     """Return a data frame whose partitions are arrays read by groups of columns, or None where that does not pay.
 
-    Parameters
-    ----------
-    X : dask data frame, shape (m, n_features)
-    n_rows : int
-        The number of rows of the largest partition.
-
-    Returns
-    -------
-    dask collection or None
-        Its partitions are ndarrays with the rows and columns of X. None unless X comes from Parquet files by operations
-        on rows that let Dask read single columns, all columns are plain numbers, and some partition is large.
-
-    Notes
-    -----
-    Nothing is read. A partition takes its array and less than its size again while it is read, instead of six times its
-    size.
+    Shapes: X (m, n_features).
     """
     names, dtype = list(X.columns), _item_dtype(X)
     if len(set(names)) < len(names) or dtype is None or n_rows * len(names) * dtype.itemsize < SMALL_PARTITION:
@@ -466,20 +420,10 @@ def read_columns(
 ) -> tuple[dd.DataFrame, dd.Series, dd.Series | None, dd.Series | None]:
     """Return the columns of Parquet files as Dask data frames and series; no row is read.
 
-    Parameters
-    ----------
-    path : str or path-like
-        A file, a folder of them, a pattern such as ``part-*.parquet`` or a URL, which all workers must be able to open.
-    y : str
-        The column of scores.
-    qid, weight : str or None
-        The columns of queries and of weights.
+    Shapes: returns X (m, n_features), returns y, qid, weight (m,).
 
-    Returns
-    -------
-    X : dask data frame, shape (m, n_features)
-        All other columns of numbers, as `kernelrank.data.columns` has it: integers, floats, decimals and booleans.
-    y, qid, weight : dask series, shape (m,), or None
+    path: A file, a folder of them, a pattern such as ``part-*.parquet`` or a URL, which all workers must be able to
+    open.
     """
     data = _with_floats(_opened(os.fspath(path)))
     known = [str(name) for name in data.columns]
@@ -547,17 +491,6 @@ Key: TypeAlias = str | tuple[str, int]
 def fused_tasks(calls: da.Array) -> list[Delayed]:
     """Return one task for each block of an array, which also does everything that only this block needs.
 
-    Parameters
-    ----------
-    calls : dask array
-
-    Returns
-    -------
-    list of Delayed
-        In the order of the blocks. What several blocks need stays a task of its own.
-
-    Notes
-    -----
     O(tasks) time; nothing is computed.
     """
     try:
@@ -629,18 +562,7 @@ WIDTH = 8
 
 @contextmanager
 def connected(client: Client | str | None) -> Iterator[Client]:
-    """Provide a client, and close again what was opened for it.
-
-    Parameters
-    ----------
-    client : distributed.Client, str or None
-        A client, which stays open; the address of a scheduler; or None: the client in use if there is one, and a local
-        cluster for the time of the work otherwise.
-
-    Yields
-    ------
-    distributed.Client
-    """
+    """Provide a client, and close again what was opened for it."""
     if isinstance(client, Client):
         yield client
     elif client is not None:
@@ -682,13 +604,7 @@ def gathered(client: Client, *tasks: Delayed) -> list[Any]:
 
 
 def reduced(function: Callable[[list[Any]], Any], parts: Sequence[Delayed], width: int = WIDTH) -> Delayed:
-    """Merge the results of many tasks in a tree on the workers, eight (or a given number) at a time.
-
-    Examples
-    --------
-    >>> reduced(sum, [delayed(number) for number in range(100)]).compute(scheduler="synchronous")
-    4950
-    """
+    """Merge the results of many tasks in a tree on the workers, eight (or a given number) at a time."""
     level = list(parts)
     while len(level) > 1:
         level = [delayed(function)(level[start : start + width]) for start in range(0, len(level), width)]

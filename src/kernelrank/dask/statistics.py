@@ -66,25 +66,10 @@ def mergeable(learner: RankRLS) -> bool:
 class Statistics:
     """What the queries of some partitions give.
 
-    Parameters
-    ----------
-    gram : ndarray, shape (folds, r, r)
-        ``Φᵀ L Φ`` of each fold.
-    right : ndarray, shape (folds, r, outputs)
-        ``Φᵀ M N``.
-    energy : ndarray, shape (folds, outputs)
-        ``‖N‖²``, the squared error of a model that says nothing.
-    pair_weight : ndarray, shape (folds,)
-        The weight of all pairs together.
-    largest : ndarray, shape (outputs,)
-        The largest absolute score.
-    spanning : SpanningParts
-        The parts of queries that lie in other partitions too.
-    n_pairs, n_idle_queries : int
-        The pairs, and the queries without a pair; counted here only where no query may span partitions.
-    spread : float
-        The trace of ``Φᵀ L Φ`` if all pairs of each query were compared, whatever their scores; only where `gram` has
-        other pairs.
+    Shapes: gram (folds, r, r), right (folds, r, outputs), energy (folds, outputs), pair_weight (folds,), largest
+    (outputs,).
+
+    energy: ``‖N‖²``, the squared error of a model that says nothing.
     """
 
     gram: Float
@@ -291,15 +276,7 @@ def merge_statistics(several: list[Statistics]) -> Statistics:
 class SpanningQueries:
     """The queries that lie in several partitions.
 
-    Parameters
-    ----------
-    labels : ndarray, shape (s,)
-    weight : ndarray, shape (s,)
-        ``W_q``, the weight of all their items together.
-    uncompared : ndarray, shape (s,)
-        How much of ``W_q²`` is not compared; see `kernelrank.comparisons.scored`.
-    n_parts : ndarray of int64, shape (s,)
-        In how many partitions each lies.
+    Shapes: labels (s,), weight (s,), uncompared (s,), n_parts (s,).
     """
 
     labels: NDArray[Any]
@@ -334,19 +311,7 @@ class QuerySummary:
 class QueryCounts:
     """The queries of one or more partitions.
 
-    Parameters
-    ----------
-    labels : ndarray, shape (q,)
-    n_items : ndarray of int64, shape (q,)
-        How many items with a positive weight each has.
-    weight : ndarray, shape (q,)
-        The sum of their weights.
-    uncompared : ndarray, shape (q,)
-        How much of its square is not compared.
-    n_parts : ndarray of int64, shape (q,)
-        In how many partitions each lies.
-    sizes : dict
-        The number of rows of each partition.
+    Shapes: labels (q,), n_items (q,), weight (q,), uncompared (q,), n_parts (q,).
     """
 
     labels: NDArray[Any]
@@ -403,15 +368,7 @@ def count_queries(
 
 
 def merge_counts(several: list[QueryCounts]) -> QueryCounts:
-    """Add up the counts of some partitions.
-
-    Examples
-    --------
-    >>> first = count_queries(0, [1.0, 2.0, 3.0], ["a", "a", "b"], None)
-    >>> both = merge_counts([first, count_queries(1, [4.0], ["b"], None)])
-    >>> both.spanning().labels, both.summary().n_pairs
-    (array(['b'], dtype=object), 2)
-    """
+    """Add up the counts of some partitions."""
     labels = _joined([one.labels for one in several])
     queries = Queries.from_labels(labels, len(labels))
 
@@ -466,15 +423,7 @@ def _joined(labels: list[NDArray[Any]]) -> NDArray[Any]:
 class SpanningParts:
     """The parts of spanning queries that have been seen so far, one entry for each query.
 
-    Parameters
-    ----------
-    code : ndarray of int64, shape (s,)
-        The place of the query in the table of spanning queries.
-    fold : ndarray of int64, shape (s,)
-    n_parts, n_parts_in_all : ndarray of int64, shape (s,)
-        How many partitions have been merged, and how many there are.
-    means : QueryMeans
-        Of the items seen, each with its weight times ``c_q W_q`` of the whole query.
+    Shapes: code (s,), fold (s,), n_parts, n_parts_in_all (s,).
     """
 
     code: Index
@@ -504,13 +453,7 @@ class SpanningParts:
     def merged(cls, tables: list[SpanningParts]) -> tuple[SpanningParts, Index, Float, Float]:
         """Merge tables; queries that are complete then have nothing left to give.
 
-        Returns
-        -------
-        table : SpanningParts
-            One entry for each query that goes on elsewhere.
-        fold : ndarray of int64, shape (l,)
-        features, scores : ndarray, shapes (l, r), (l, outputs)
-            Rows whose products are the scatter between the parts that met, and their folds.
+        Shapes: returns fold (l,).
         """
         every = cls.joined(tables)
         codes, first, queries = np.unique(every.code, return_index=True, return_inverse=True)
@@ -538,14 +481,7 @@ class SpanningParts:
 class FeatureMap:
     """How the rows of a partition become features.
 
-    Parameters
-    ----------
-    n_columns : int
-        The number of features, r.
-    map : KernelMap or None
-        The empirical kernel map of a basis; None if the features are the columns of X.
-    items : array or sparse matrix, shape (r, n), or None
-        The basis items that the map takes.
+    Shapes: items (r, n).
     """
 
     n_columns: int
@@ -576,20 +512,6 @@ def choose_map(
 
     A number of basis items is drawn uniformly among all items, as `RankRLS` draws it; the partitions that have one are
     read once for that. Items that are given themselves are taken as they are.
-
-    Parameters
-    ----------
-    learner : RankRLS
-    partitions : Partitions
-    sizes : ndarray of int64
-        The number of rows of each partition.
-    gather : callable
-        Computes tasks and returns their results.
-
-    Returns
-    -------
-    FeatureMap
-    Basis or None
     """
     if learner.basis is None:
         return FeatureMap(partitions.n_features), None
@@ -631,24 +553,9 @@ def _take(number: int, X: ItemBlock, wanted: dict[int, Index]) -> Matrix:
 def fold_of(labels: NDArray[Any], n_folds: int) -> Index:
     """Return the fold of each query; the same label has the same fold in any partition, process or run.
 
-    Parameters
-    ----------
-    labels : ndarray, shape (q,)
-        Query labels. Integers are mixed by splitmix64, others hashed by their representation.
-    n_folds : int
-
-    Returns
-    -------
-    ndarray of int64, shape (q,)
-
-    Notes
-    -----
     O(q) time. Folds are about as large as any other where there are many queries.
 
-    Examples
-    --------
-    >>> fold_of(np.arange(8), 3), fold_of(np.array(["a", "b", "c"]), 3)
-    (array([1, 2, 1, 0, 1, 2, 2, 0]), array([2, 0, 0]))
+    Shapes: labels (q,); returns (q,).
     """
     if labels.dtype == object and all(isinstance(label, int) for label in labels):
         labels = np.array(labels.tolist(), dtype=np.int64) if _fits(labels) else labels

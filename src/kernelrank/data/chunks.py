@@ -109,18 +109,6 @@ class ArrayBuilder:
     Appending n values one block at a time takes O(n) time; the memory is at most 9/8 of the result (and the
     block), where joining the blocks at the end would take twice the result. Where the first block comes with its
     share of the whole, space for the whole is reserved at once.
-
-    Parameters
-    ----------
-    dtype : dtype-like
-
-    Examples
-    --------
-    >>> array = ArrayBuilder(np.float64)
-    >>> array.append(np.array([1, 2]))
-    >>> array.append(np.array([3]))
-    >>> array.finished()
-    array([1., 2., 3.])
     """
 
     def __init__(self, dtype: DTypeLike) -> None:

@@ -88,13 +88,7 @@ SPOKEN = {
 
 
 def plain_name(name: str) -> str:
-    """Normalise a column name for the look-up in `NAMES`: lower case, without punctuation.
-
-    Examples
-    --------
-    >>> plain_name("Query ID")
-    'queryid'
-    """
+    """Normalise a column name for the look-up in `NAMES`: lower case, without punctuation."""
     if name.isascii() and name.isalnum():
         return name.lower()
     return re.sub(r"[^a-z0-9]", "", name.lower())
@@ -104,24 +98,7 @@ def plain_name(name: str) -> str:
 class ColumnRequest:
     """The columns named by the user; None: guess from the names, an empty string: there is no such column.
 
-    Parameters
-    ----------
-    target, query, id, weight, groups : str or None
-        Names of columns.
-    features : sequence of str, or None
-        Names or patterns (``gene*``) of columns; ``!name`` leaves columns out. None: all that are left.
-    exclude : sequence of str
-        Names or patterns of columns that are no features.
-    n_features : int or None
-        How many features there must be.
-    pos_label : str or None
-        The class of the target that counts as 1.
-    guess_positive : bool
-        Whether that class is guessed from the words where it is not given.
-    needs_target : bool
-        Whether a file without a target is an error.
-    numbers_only : bool
-        Whether columns without numbers are left out; else they are an error, unless they have a role.
+    n_features: How many features there must be.
     """
 
     target: str | None = None
@@ -147,15 +124,7 @@ class ColumnRequest:
 
 @dataclass(frozen=True)
 class Roles:
-    """The numbers of the columns that have a role, counted from zero.
-
-    Parameters
-    ----------
-    target, query, id, weight, groups : int or None
-    features : list of int
-    notes : tuple of str
-        What was guessed and what was left out, in words.
-    """
+    """The numbers of the columns that have a role, counted from zero."""
 
     target: int | None
     query: int | None
@@ -353,17 +322,7 @@ GIVEN, MEANING, SORTED = "as requested", "by its meaning", "it sorts last"
 
 @dataclass(frozen=True)
 class Classes:
-    """Two classes of a target.
-
-    Parameters
-    ----------
-    negative, positive : str
-        The words for 0 and 1; an empty `negative` stands for all words but the other.
-    reason : str
-        Why this one is positive, in words.
-    note : str
-        Which is which, and why.
-    """
+    """Two classes of a target."""
 
     negative: str
     positive: str
@@ -390,29 +349,7 @@ class Classes:
         pos_label: str | None = None,
         guess: bool = False,
     ) -> Classes:
-        """Find the classes from the words of a target, each with its first position.
-
-        Parameters
-        ----------
-        words : mapping from str to int
-        table, column
-            For errors.
-        pos_label : str, optional
-            The positive class; the one that sorts last unless given.
-        guess : bool, default=False
-            Whether the one of two words that usually means a case is positive, whichever sorts last.
-
-        Returns
-        -------
-        Classes
-
-        Examples
-        --------
-        >>> Classes.of({"case": 2, "control": 3}, None, 0).names
-        ('case', 'control')
-        >>> Classes.of({"case": 2, "control": 3}, None, 0, guess=True).names
-        ('control', 'case')
-        """
+        """Find the classes from the words of a target, each with its first position."""
         if pos_label is not None:
             return cls._chosen(words, pos_label, table, column)
         known = sorted(words)

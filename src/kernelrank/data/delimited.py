@@ -59,26 +59,7 @@ SPOKEN = {",": "commas", ";": "semicolons", "\t": "tabs"}
 class DelimitedTable(Table):
     r"""A CSV or TSV file: names in the first line, then rows with as many fields.
 
-    Parameters
-    ----------
-    source : path or file object
-        A file object must be seekable, for it is read from its beginning each time.
-    format : {"csv", "tsv"}
-        CSV files may be separated by semicolons or tabs too, if the first line has more of them than commas.
-    unique_names : bool, default=False
-        Whether columns of the same name, or of none, get names of their own, which `notes` say; else they are an error.
-
-    Raises
-    ------
-    MissingExtraError
-        Without pyarrow.
-
-    Examples
-    --------
-    >>> import io
-    >>> table = DelimitedTable(io.BytesIO(b"name,age\nAda,36\n"), "csv")
-    >>> table.names, [block.numbers([1]).tolist() for block in table.blocks()]
-    (('name', 'age'), [[[36.0]]])
+    source: A file object must be seekable, for it is read from its beginning each time.
     """
 
     def __init__(self, source: Source, format: str = "csv", *, unique_names: bool = False) -> None:
@@ -469,10 +450,7 @@ class DelimitedBlock(ArrowBlock):
 class WideBlock(DelimitedBlock):
     """Some records of a wide table without quotes; everything is read on demand.
 
-    Parameters
-    ----------
-    line_ends : ndarray of int64, shape (m,)
-        Where each record ends in the text.
+    Shapes: line_ends (m,).
     """
 
     line_ends: NDArray[np.intp]
@@ -574,18 +552,7 @@ class TextAfterQuoteError(ValueError):
 
 
 def scan_records(text: bytes, delimiter: str) -> Iterator[Record]:
-    r"""Read the records of a text that ends with a newline, up to one whose quotes stay open. Time O(bytes).
-
-    Raises
-    ------
-    TextAfterQuoteError
-        When the record has been reached whose field goes on after its closing quote.
-
-    Examples
-    --------
-    >>> [record.fields for record in scan_records(b'a,"b, c"\n1, 2 \n', ",")]
-    [[b'a', b'b, c'], [b'1', b'2']]
-    """
+    r"""Read the records of a text that ends with a newline, up to one whose quotes stay open. Time O(bytes)."""
     mark, spaces = delimiter.encode(), b" " if delimiter == "\t" else b" \t"
     space = re.compile(b"[" + spaces + b"]*")
     after_quote = re.compile(b"[" + spaces + b"\r]*")
@@ -632,14 +599,6 @@ class Quotes:
     """The quotes of a text as arrays: whether pyarrow parses them the same way, and where records end.
 
     Every other quote opens a field and the one after it closes it; a doubled quote closes and opens again.
-
-    Parameters
-    ----------
-    text : bytes
-        Whole lines.
-    delimiter : str
-    counted_lines : int or None
-        How many lines there are, where they have been counted.
     """
 
     text: bytes

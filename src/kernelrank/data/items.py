@@ -112,15 +112,7 @@ FEATURE_ADVICE = "; leave the column out with exclude"
 class ItemRows:
     """Some rows of a table.
 
-    Parameters
-    ----------
-    positions : ndarray of int64, shape (m,)
-        Their positions in the file.
-    X : ndarray of float64 or float32, shape (m, n_features)
-    target : ndarray of float64 or str, shape (m,), or None
-    qid, groups : ndarray of int64 or str, shape (m,), or None
-    ids : ndarray of str, shape (m,), or None
-    weight : ndarray of float64, shape (m,), or None
+    Shapes: positions (m,), X (m, n_features), target (m,), qid, groups (m,), ids (m,), weight (m,).
     """
 
     positions: NDArray[np.int64]
@@ -174,18 +166,7 @@ class ItemRows:
 
 @dataclass
 class TableReader:
-    """The reading of one table: `rows` of each block, and `items` when all blocks have been seen.
-
-    Parameters
-    ----------
-    table : Table
-    roles : Roles
-    request : ColumnRequest
-    dtype : dtype
-        The type of X.
-    in_words : bool
-        Whether the target is a word rather than a number.
-    """
+    """The reading of one table: `rows` of each block, and `items` when all blocks have been seen."""
 
     table: Table
     roles: Roles
@@ -325,13 +306,7 @@ def check_ids(table: Table, rows: ItemRows, column: int | None) -> None:
 
 
 def repeated(ids: NDArray[np.object_], qid: NDArray[Any] | None) -> tuple[int, int] | None:
-    """Return the first two rows of one query that have the same id, if there are such. Time and memory O(m).
-
-    Examples
-    --------
-    >>> repeated(np.array(["a", "b", "a"]), np.array([1, 1, 2])) is None
-    True
-    """
+    """Return the first two rows of one query that have the same id, if there are such. Time and memory O(m)."""
     if len(set(ids.tolist())) == len(ids):
         return None
     codes = Queries.from_labels(qid, len(ids)).codes.tolist()

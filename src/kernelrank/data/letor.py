@@ -55,21 +55,7 @@ __all__ = [
 
 @dataclass
 class Layout:
-    """The layout of the matrix of a file; `add` all of its rows first.
-
-    Parameters
-    ----------
-    path : str
-        What error messages call the file.
-    n_features : int or None
-        The number of columns; None: the largest index decides.
-    zero_based : bool or "auto"
-        Whether the first feature is 0 or 1; "auto": 0 if an index 0 occurs.
-    dtype : dtype-like
-        float64 or float32.
-    sparse : bool or "auto"
-        Whether the matrix is sparse; "auto": unless a dense one takes no more memory.
-    """
+    """The layout of the matrix of a file; `add` all of its rows first."""
 
     path: str
     n_features: int | None
@@ -427,28 +413,6 @@ def with_side_files(items: Items, path: str | os.PathLike[str]) -> Items:
     r"""Add the queries and the weights of side files, if there are any.
 
     Time O(lines).
-
-    Parameters
-    ----------
-    items : Items
-        All rows of the file, in its order.
-    path : path
-        The file of the items.
-
-    Returns
-    -------
-    Items
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from kernelrank.data import read_items
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "train.txt"
-    ...     _ = path.write_text("2 1:1\n0 1:2\n1 1:3\n")
-    ...     _ = Path(f"{path}.query").write_text("2\n1\n")
-    ...     read_items(path).qid.tolist()
-    [1, 1, 2]
     """
     file = _found(Path(path), QUERIES)
     if file is not None:
@@ -468,13 +432,7 @@ def with_side_files(items: Items, path: str | os.PathLike[str]) -> Items:
 
 
 def refuse_side_queries(path: str | os.PathLike[str]) -> None:
-    """Raise an error for a file that is read in batches if its queries are in a side file.
-
-    Raises
-    ------
-    InvalidInputError
-        With what to do.
-    """
+    """Raise an error for a file that is read in batches if its queries are in a side file."""
     side = _found(Path(path), QUERIES)
     if side is not None:
         name = os.fspath(path)
@@ -617,13 +575,7 @@ def letor_folds(folder: str | os.PathLike[str]) -> tuple[Fold, ...]:
 
 
 def fold_order(folder: Path) -> tuple[int, str]:
-    """Return what folds are sorted by: their numbers, then their names.
-
-    Examples
-    --------
-    >>> [folder.name for folder in sorted([Path("Fold10"), Path("Fold9")], key=fold_order)]
-    ['Fold9', 'Fold10']
-    """
+    """Return what folds are sorted by: their numbers, then their names."""
     return int("0" + "".join(letter for letter in folder.name if letter in "0123456789")), folder.name
 
 
@@ -651,19 +603,7 @@ def scale_within_queries(X: Any, qid: Any) -> Float:
 
     O(m n) time; the result is dense, for a zero need not stay one.
 
-    Parameters
-    ----------
-    X : array-like or sparse matrix, shape (m, n_features)
-    qid : sequence, shape (m,)
-
-    Returns
-    -------
-    ndarray, shape (m, n_features)
-
-    Examples
-    --------
-    >>> scale_within_queries([[1.0, 5.0], [3.0, 5.0], [-2.0, 0.0], [-1.0, 8.0]], ["a", "a", "b", "b"]).tolist()
-    [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
+    Shapes: X (m, n_features), qid (m,); returns (m, n_features).
     """
     dense = np.array(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
     for members in Queries.from_labels(qid, len(dense)):

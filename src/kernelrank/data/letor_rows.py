@@ -57,19 +57,9 @@ COLON_TO_SPACE = bytes.maketrans(b":", b" ")
 class Rows:
     """Some rows of a ranking file.
 
-    Parameters
-    ----------
-    lines : ndarray of int64, shape (m,)
-        The line of each row.
-    targets : ndarray of float64, shape (m,)
-    qids : ndarray of int64 or str, shape (m,), or None
-        None when no row has one.
-    docids : ndarray of str, shape (m,)
-    counts : ndarray of int64, shape (m,)
-        The number of features that each row names.
-    indices : ndarray of int32, shape (counts.sum(),)
-        Their indices, increasing within each row.
-    values : ndarray of float64, shape (counts.sum(),)
+    Shapes: lines (m,), targets (m,), qids (m,), docids (m,), counts (m,).
+
+    indices: Their indices, increasing within each row.
     """
 
     lines: NDArray[np.int64]
@@ -125,30 +115,7 @@ class Rows:
 def read_rows(source: Source, *, allow_nonfinite: bool = False, block_bytes: int | None = None) -> Iterator[Rows]:
     r"""Read the rows of a ranking file, a block at a time. Time O(bytes), memory O(block_bytes).
 
-    Parameters
-    ----------
-    source : path or file object
-        See `read_blocks`.
-    allow_nonfinite : bool, default=False
-        Whether targets and values may be NaN or infinite.
-    block_bytes : int, optional
-        See `read_blocks`.
-
-    Yields
-    ------
-    Rows
-
-    Raises
-    ------
-    FileFormatError
-        At the first line that cannot be read, or when only some rows have a qid.
-
-    Examples
-    --------
-    >>> import io
-    >>> [rows] = read_rows(io.BytesIO(b"2 qid:10 1:0.5 # d7\n1 qid:10 3:1\n"))
-    >>> rows.qids, rows.indices, rows.docids
-    (array([10, 10]), array([1, 3], dtype=int32), array(['d7', ''], dtype=object))
+    allow_nonfinite: Whether targets and values may be NaN or infinite.
     """
     path = source_name(source)
     labelled: bool | None = None
@@ -374,20 +341,10 @@ NO_INTEGER = np.iinfo(np.int64).min
 class Tokens(NamedTuple):
     r"""The tokens of a block of whole lines; positions are offsets into its text.
 
-    Parameters
-    ----------
-    begins, colons, ends : ndarray of int32, shape (n_tokens,)
-        The first byte, the first colon (-1: none) and the byte after the last one of each token.
-    bounds : ndarray of int64, shape (n_lines + 1,)
-        The tokens of line i are bounds[i] to bounds[i + 1].
-    comments, line_ends : ndarray of int32, shape (n_lines,)
-        The byte after the ``#`` of each line (-1: none), and its newline.
+    Shapes: begins, colons, ends (n_tokens,), bounds (n_lines + 1,), comments, line_ends (n_lines,).
 
-    Examples
-    --------
-    >>> tokens = Tokens.of(np.frombuffer(b"2 qid:7 # x\n", dtype=np.uint8))
-    >>> tokens.begins, tokens.colons, tokens.ends
-    (array([0, 2], dtype=int32), array([-1,  5], dtype=int32), array([1, 7], dtype=int32))
+    begins, colons, ends: The first byte, the first colon (-1: none) and the byte after the last one of each token.
+    comments, line_ends: The byte after the ``#`` of each line (-1: none), and its newline.
     """
 
     begins: NDArray[np.int32]
@@ -515,13 +472,7 @@ def find_docids(
 
 
 def gather_words(text: bytes, begins: NDArray[Any], ends: NDArray[Any]) -> NDArray[np.object_]:
-    """Return the spans as strings; they must be UTF-8. Time and memory O(bytes of the spans).
-
-    Examples
-    --------
-    >>> gather_words(b"one two", np.array([0, 4]), np.array([3, 7]))
-    array(['one', 'two'], dtype=object)
-    """
+    """Return the spans as strings; they must be UTF-8. Time and memory O(bytes of the spans)."""
     starts = np.flatnonzero(differs_from_last(np.frombuffer(text, dtype=np.uint8), begins, ends))
     spans = zip(begins[starts].tolist(), ends[starts].tolist(), strict=True)
     words = np.array([text[begin:end].decode() for begin, end in spans], dtype=object)
@@ -544,13 +495,6 @@ def gather_labels(text: bytes, begins: NDArray[Any], ends: NDArray[Any]) -> NDAr
     """Return the spans as int64 if each is an integer as Python writes it, else as strings.
 
     "007" is not how Python writes 7, and stays a string: different labels never become the same one.
-
-    Examples
-    --------
-    >>> gather_labels(b"10 20", np.array([0, 3]), np.array([2, 5]))
-    array([10, 20])
-    >>> gather_labels(b"10 q2", np.array([0, 3]), np.array([2, 5]))
-    array(['10', 'q2'], dtype=object)
     """
     numbers = read_integers(np.frombuffer(text, dtype=np.uint8), begins, ends, True, True)
     for span in np.flatnonzero(numbers == NO_INTEGER).tolist():

@@ -23,28 +23,7 @@ __all__ = ["NamedTable", "open_named", "read_named_table", "read_objects", "read
 
 @dataclass(frozen=True, eq=False)
 class NamedTable:
-    """Numbers with a name for each row and each column.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Of the rows, all different.
-    columns : tuple of str
-        Of the columns, all different.
-    values : ndarray, shape (len(names), len(columns))
-    path : str
-        What messages call the file.
-    preparation : TablePreparation, optional
-        What made numbers of cells with words, or without a value; None for a table of plain numbers.
-    notes : tuple of str, default=()
-        What was done to the cells.
-
-    Examples
-    --------
-    >>> table = NamedTable(("tea", "milk"), ("hot", "white"), np.array([[1.0, 0.0], [0.0, 1.0]]), "drinks.csv")
-    >>> table.with_columns(["white"]).values.tolist()
-    [[0.0], [1.0]]
-    """
+    """Numbers with a name for each row and each column."""
 
     names: tuple[str, ...]
     columns: tuple[str, ...]
@@ -90,31 +69,7 @@ def open_named(source: Source, format: str | None) -> Table:
 
 
 def read_named_table(path: str | os.PathLike[str], *, format: str | None = None) -> NamedTable:
-    r"""Read a table with names in its first column and numbers in all others. Time O(bytes), memory O(result).
-
-    Parameters
-    ----------
-    path : str or path-like
-        CSV, TSV, Parquet or Excel, also compressed; "-" is standard input.
-    format : str, optional
-        Guessed from the suffix or the first line by default.
-
-    Raises
-    ------
-    FileFormatError
-        At the first cell that is no number, and for a name that occurs twice.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "drinks.csv"
-    ...     _ = path.write_text("drink,hot,white\ntea,1,0\nmilk,0,1\n")
-    ...     table = read_named_table(path)
-    >>> table.names, table.columns, table.values.tolist()
-    (('tea', 'milk'), ('hot', 'white'), [[1.0, 0.0], [0.0, 1.0]])
-    """
+    r"""Read a table with names in its first column and numbers in all others. Time O(bytes), memory O(result)."""
     with readable(path) as source:
         return table_values(open_named(source, format))
 
@@ -122,31 +77,7 @@ def read_named_table(path: str | os.PathLike[str], *, format: str | None = None)
 def read_objects(
     path: str | os.PathLike[str], *, format: str | None = None, preparation: TablePreparation | None = None
 ) -> NamedTable:
-    r"""Read objects with names in the first column; words and missing cells of the others are prepared.
-
-    Parameters
-    ----------
-    path, format
-        As in `read_named_table`.
-    preparation : TablePreparation, optional
-        Do to the columns what was learnt from another table. Unless given, a table that is not all numbers is prepared
-        as `read_table` does it.
-
-    Returns
-    -------
-    NamedTable
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "drinks.csv"
-    ...     _ = path.write_text("drink,degrees,colour\ntea,70,brown\nmilk,,white\nrum,20,brown\n")
-    ...     table = read_objects(path)
-    >>> table.columns, table.values.tolist()
-    (('degrees', 'colour=brown', 'colour=white'), [[70.0, 1.0, 0.0], [45.0, 0.0, 1.0], [20.0, 1.0, 0.0]])
-    """
+    r"""Read objects with names in the first column; words and missing cells of the others are prepared."""
     fault = None
     if preparation is None:
         try:
@@ -207,44 +138,9 @@ def read_score_matrix(
 ) -> NDArray[np.float64]:
     r"""Read the scores of dyads: a matrix with names in its first row and column, or a list of row, column and score.
 
-    Parameters
-    ----------
-    path : str or path-like
-        As in `read_named_table`. A file with three columns, whose names are no column objects, is a list; so is one
-        with columns called row, column and score.
-    rows, columns : sequence of str
-        The names of the objects of the sides.
-    format : str, optional
-        As in `read_named_table`.
-    called : tuple of str, default=("rows", "columns")
-        What messages call the two sides.
-    repeated : callable, optional
-        Called with the number of dyads that are listed several times, if there are any.
-
-    Returns
-    -------
-    ndarray, shape (len(rows), len(columns))
-        NaN where the file has no score. A dyad that is listed several times has the mean of its scores.
-
-    Raises
-    ------
-    FileFormatError
-        For a name that is unknown, with the nearest that are known; for a name that a matrix has twice.
-
-    Notes
-    -----
     Time O(bytes), memory O(m₁m₂).
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "scores.csv"
-    ...     _ = path.write_text("guest,dish,liked\nAda,soup,3\nBob,soup,1\nAda,rice,2\n")
-    ...     read_score_matrix(path, ["Ada", "Bob"], ["rice", "soup"])
-    array([[ 2.,  3.],
-           [nan,  1.]])
+    Returns: NaN where the file has no score. A dyad that is listed several times has the mean of its scores.
     """
     sides = ItemCodes(rows, called[0]), ItemCodes(columns, called[1])
     with readable(path) as source:

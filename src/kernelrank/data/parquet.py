@@ -48,18 +48,7 @@ class _Group:
 
 
 class ParquetTable(Table):
-    """A Parquet file, or a folder of them, read in the order of their names; folders inside the folder too.
-
-    Parameters
-    ----------
-    source : path or binary file
-        A file object is read into memory.
-
-    Raises
-    ------
-    MissingExtraError
-        Without pyarrow.
-    """
+    """A Parquet file, or a folder of them, read in the order of their names; folders inside the folder too."""
 
     def __init__(self, source: Source) -> None:
         try:

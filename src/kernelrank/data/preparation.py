@@ -338,10 +338,7 @@ CHUNK_CELLS = 1 << 20
 class CellColumn:
     """The cells of one column, as text.
 
-    Parameters
-    ----------
-    name : str
-    words : ndarray of str, shape (m,)
+    Shapes: words (m,).
     """
 
     name: str
@@ -378,12 +375,7 @@ class CellColumn:
 
 @dataclass
 class Faults:
-    """What is wrong with a table, all of it.
-
-    Parameters
-    ----------
-    table : Table
-    """
+    """What is wrong with a table, all of it."""
 
     table: Table
     found: list[tuple[str, int | None, str | None]] = field(default_factory=list)
@@ -429,16 +421,7 @@ class Faults:
 class PreparedColumn:
     """How one column becomes numbers.
 
-    Parameters
-    ----------
-    name : str
-    kind : {"number", "category", "ordinal"}
-    fill : float
-        What a missing number becomes; NaN if it may not be missing.
-    levels : tuple of str
-        The words of a category, or of an ordinal column in their order.
-    indicator : bool
-        Whether one more column says where a cell is missing.
+    fill: What a missing number becomes; NaN if it may not be missing.
     """
 
     name: str
@@ -634,14 +617,7 @@ THOUSANDS = re.compile(rb"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 
 @dataclass(frozen=True)
 class NormalisedText:
-    """A table as CSV text in UTF-8.
-
-    Parameters
-    ----------
-    text : bytes
-    notes : tuple of str
-        What was changed, in words.
-    """
+    """A table as CSV text in UTF-8."""
 
     text: bytes
     notes: tuple[str, ...] = ()

@@ -338,16 +338,7 @@ DENSE = 0.1
 
 
 class StoredRanking(ABC):
-    """A ranking on disk that can be read any number of times.
-
-    Attributes
-    ----------
-    path : str
-    n_items, n_features : int
-    names : list of str or None
-        What the columns are called.
-    has_queries : bool
-    """
+    """A ranking on disk that can be read any number of times."""
 
     path: str
     n_items: int
@@ -367,16 +358,7 @@ class StoredRanking(ABC):
 
 
 class StoredTable(StoredRanking):
-    """A file with named columns: Parquet, CSV or TSV. Text is read through once, for its size and its labels.
-
-    Parameters
-    ----------
-    table : Table
-    request : ColumnRequest
-        Which columns are the scores, the queries and the features.
-    dtype : dtype, optional
-        The type of X; float32 if all features are stored so, else float64, unless given.
-    """
+    """A file with named columns: Parquet, CSV or TSV. Text is read through once, for its size and its labels."""
 
     def __init__(self, table: Table, request: ColumnRequest, dtype: np.dtype[Any] | None = None) -> None:
         reader = TableReader.opened(table, request)
@@ -405,11 +387,7 @@ class StoredTable(StoredRanking):
 class StoredText(StoredRanking):
     """An SVMlight or LETOR file. It is read through once for its size and its layout.
 
-    Parameters
-    ----------
-    path : str
-    n_features : int, optional
-        How many features there must be; the largest index decides unless given.
+    n_features: How many features there must be; the largest index decides unless given.
     """
 
     # Rows of text are joined and cut, and joined again; small chunks stay in the cache.
@@ -447,37 +425,10 @@ def open_stored(
 ) -> StoredRanking:
     r"""Open a file of any format, determined by `file_format`; a folder contains Parquet files.
 
-    Parameters
-    ----------
-    path : str or path-like
-    target : str, optional
-        The column of scores; part of the file in SVMlight and LETOR files.
-    query : str, optional
-        The column of queries; part of the file in SVMlight and LETOR files.
-    features : sequence of str, optional
-        The columns of features; all others that hold numbers unless given, but the index of a data frame.
-    n_features : int, optional
-        How many features there must be.
-    needs_target : bool, default=True
-        Whether a table needs a column of scores. Without one all scores are NaN.
-
-    Returns
-    -------
-    StoredRanking
-
-    Notes
-    -----
     O(1) for Parquet, unless queries are floats; a text file is read through, O(bytes). Memory a block.
 
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "train.txt"
-    ...     _ = file.write_text("1 qid:7 1:0.5\n0 qid:7 2:1\n")
-    ...     stored = open_stored(file)
-    ...     stored.n_items, stored.n_features, stored.has_queries
-    (2, 2, True)
+    n_features: How many features there must be.
+    needs_target: Whether a table needs a column of scores. Without one all scores are NaN.
     """
     name = os.fspath(path)
     if not os.path.exists(name):

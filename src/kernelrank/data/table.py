@@ -28,10 +28,7 @@ TRUTH = re.compile(rb"true|false|yes|no", re.IGNORECASE)
 class TableBlock(ABC):
     """Some rows of a table.
 
-    Parameters
-    ----------
-    positions : ndarray of int64, shape (m,)
-        The position of each row in the file; `Table.error` turns it into words.
+    Shapes: positions (m,).
     """
 
     positions: NDArray[np.int64]
@@ -71,23 +68,7 @@ class TableBlock(ABC):
 
 
 class Table(ABC):
-    """A file with named columns.
-
-    Parameters
-    ----------
-    path : str
-        What messages call the file.
-    names : tuple of str
-        The names of the columns, all different.
-    notes : tuple of str
-        What was guessed in order to read it.
-    n_rows : int or None
-        The number of rows, where it is known before they are read.
-    index_columns : frozenset of int
-        Columns that hold the index of a data frame: features only if they are named.
-    share_read : float or None
-        How much of the file `blocks` has read, from 0 to 1, where that is known.
-    """
+    """A file with named columns."""
 
     path: str
     names: tuple[str, ...]
@@ -150,15 +131,7 @@ class Table(ABC):
 
 
 def number_fault(token: bytes) -> str:
-    """Return the error message for a cell that should be a finite number.
-
-    Examples
-    --------
-    >>> number_fault(b"")
-    'the cell is empty: expected a number'
-    >>> number_fault(b"0,5")
-    "'0,5' is not a number: expected a decimal point, not a comma"
-    """
+    """Return the error message for a cell that should be a finite number."""
     if not token:
         return "the cell is empty: expected a number"
     if MISSING.fullmatch(token):
@@ -180,10 +153,7 @@ def number_fault(token: bytes) -> str:
 class ArrowBlock(TableBlock):
     """Some rows of a table.
 
-    Parameters
-    ----------
-    table : Table
-    positions : ndarray of int64, shape (m,)
+    Shapes: positions (m,).
     """
 
     table: Table

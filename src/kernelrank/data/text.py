@@ -72,13 +72,7 @@ LONGEST_LINE = 1 << 30
 
 
 def open_zstandard(file: Any, mode: str) -> Any:
-    """Open a path or a binary file, ``"rb"`` or ``"wb"``, through pyarrow: Python itself has Zstandard from 3.14 on.
-
-    Raises
-    ------
-    MissingExtraError
-        Without pyarrow.
-    """
+    """Open a path or a binary file, ``"rb"`` or ``"wb"``, through pyarrow: Python itself has Zstandard from 3.14 on."""
     try:
         import pyarrow
     except ImportError:
@@ -125,12 +119,6 @@ class Spooled(tempfile.SpooledTemporaryFile[bytes]):
     """What comes through standard input or another pipe, kept in a temporary file, so that it can be read twice.
 
     Compressed data is known by its first bytes. Up to 64 MiB stay in memory.
-
-    Parameters
-    ----------
-    stream : binary file
-    called : str
-        What errors call it.
     """
 
     name = ""
@@ -146,16 +134,7 @@ class Spooled(tempfile.SpooledTemporaryFile[bytes]):
 
 
 class Block(NamedTuple):
-    """Some whole lines of a file.
-
-    Parameters
-    ----------
-    text : bytes
-        The lines, each with its newline.
-    first_line : int
-        The number of the first one, counted from one.
-    n_lines : int
-    """
+    """Some whole lines of a file."""
 
     text: bytes
     first_line: int
@@ -171,11 +150,6 @@ def readable(path: Source) -> Iterator[Any]:
     """Return a path or file that can be read twice; a pipe or standard input (``-``) is first copied to a file.
 
     What the operating system refuses becomes an error.
-
-    Raises
-    ------
-    FileFormatError
-        When there is no such file, or it cannot be opened or read.
     """
     if not isinstance(path, (str, os.PathLike)):
         yield path
@@ -200,14 +174,7 @@ def readable(path: Source) -> Iterator[Any]:
 
 
 def source_name(source: Source) -> str:
-    """Return what error messages call a source: its path, or a word for a file without a name.
-
-    Examples
-    --------
-    >>> import io
-    >>> source_name("train.txt"), source_name(io.BytesIO())
-    ('train.txt', '<stream>')
-    """
+    """Return what error messages call a source: its path, or a word for a file without a name."""
     if isinstance(source, (str, os.PathLike)):
         return os.fspath(source)
     name = getattr(source, "name", None)
@@ -220,24 +187,6 @@ def read_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Bloc
     A byte order mark is dropped, a last line without a newline gets one. What no text line can hold (a NUL
     byte, a carriage return without its newline) is an error that names the line. Time O(bytes), memory
     O(block_bytes + longest line).
-
-    Parameters
-    ----------
-    source : path or file object
-        ``.gz``, ``.xz``, ``.lzma``, ``.bz2`` and ``.zst`` paths are decompressed; a file object is read from where it
-        stands and left open.
-    block_bytes : int, optional
-        How much to read at a time; one mebibyte by default.
-
-    Yields
-    ------
-    Block
-
-    Examples
-    --------
-    >>> import io
-    >>> list(read_blocks(io.BytesIO(b"one\r\ntwo")))
-    [Block(text=b'one\r\n', first_line=1, n_lines=1), Block(text=b'two\n', first_line=2, n_lines=1)]
     """
     name = source_name(source)
     first_line = 1
@@ -260,13 +209,7 @@ def read_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Bloc
 
 
 def count_lines(text: bytes) -> int:
-    r"""Count the newlines of a text, faster than ``bytes.count`` where lines are short.
-
-    Examples
-    --------
-    >>> count_lines(b"one\ntwo\n")
-    2
-    """
+    r"""Count the newlines of a text, faster than ``bytes.count`` where lines are short."""
     return int(np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")))
 
 
@@ -344,17 +287,7 @@ def _opened_for_reading(source: Source) -> Iterator[IO[Any]]:
 
 @contextlib.contextmanager
 def opened_for_writing(stream: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
-    """Compress what goes into an open binary file when the suffix of its path asks for it.
-
-    Examples
-    --------
-    >>> import io
-    >>> plain = io.BytesIO()
-    >>> with opened_for_writing(plain, ".txt") as file:
-    ...     _ = file.write(b"text")
-    >>> plain.getvalue()
-    b'text'
-    """
+    """Compress what goes into an open binary file when the suffix of its path asks for it."""
     match suffix.lower():
         case ".gz":
             # No name and no time, so that the same data makes the same file.
@@ -404,44 +337,18 @@ OTHER_NAMES: dict[str, FileFormat] = {"letor": "svmlight", "libsvm": "svmlight"}
 
 
 def compression_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the suffix that says how a file is compressed, or nothing.
-
-    Examples
-    --------
-    >>> compression_suffix("train.csv.gz"), compression_suffix("train.csv")
-    ('.gz', '')
-    """
+    """Return the suffix that says how a file is compressed, or nothing."""
     suffix = Path(path).suffix.lower()
     return suffix if suffix in DECOMPRESSORS else ""
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
-    """Return whether a name is that of a Parquet file.
-
-    Examples
-    --------
-    >>> is_parquet("train.pq"), is_parquet("train.csv")
-    (True, False)
-    """
+    """Return whether a name is that of a Parquet file."""
     return SUFFIXES.get(Path(path).suffix.lower()) == "parquet"
 
 
 def file_format(source: Source, format: str | None = None, *, sniff: bool = True) -> FileFormat:
-    """Return the format of a file: the one that is requested, that of its suffix, or what its first line looks like.
-
-    Parameters
-    ----------
-    source : path or file object
-    format : str, optional
-        ``"svmlight"`` (or ``"letor"``), ``"csv"``, ``"tsv"``, ``"parquet"`` or ``"xlsx"``.
-    sniff : bool, default=True
-        Whether to look into the file where its suffix says nothing; else that is an error.
-
-    Examples
-    --------
-    >>> file_format("train.csv.gz"), file_format("fold1.letor"), file_format("anything", "letor")
-    ('csv', 'svmlight', 'svmlight')
-    """
+    """Return the format of a file: the one that is requested, that of its suffix, or what its first line looks like."""
     if format is not None:
         known = OTHER_NAMES.get(format, format)
         if known not in get_args(FileFormat):
@@ -494,49 +401,25 @@ LONGEST_LABEL = 1 << 16
 
 
 def join_labels(pieces: list[NDArray[Any]]) -> NDArray[Any]:
-    """Join labels of several texts: integers if all are. Integers go back to strings as they were read.
-
-    Examples
-    --------
-    >>> join_labels([np.array([10, 20]), np.array(["q2"])])
-    array(['10', '20', 'q2'], dtype=object)
-    """
+    """Join labels of several texts: integers if all are. Integers go back to strings as they were read."""
     if all(piece.dtype.kind == "i" for piece in pieces):
         return np.concatenate(pieces)
     return np.concatenate([labels_as_strings(piece) for piece in pieces])
 
 
 def labels_as_strings(labels: NDArray[Any]) -> NDArray[np.object_]:
-    """Return labels that were read as strings: integers as they stood in the file, strings as they are.
-
-    Examples
-    --------
-    >>> labels_as_strings(np.array([10, 20]))
-    array(['10', '20'], dtype=object)
-    """
+    """Return labels that were read as strings: integers as they stood in the file, strings as they are."""
     return labels if labels.dtype == object else as_strings(labels)
 
 
 def as_strings(labels: NDArray[Any] | Iterable[object]) -> NDArray[np.object_]:
-    """Return labels as an array of strings, each as long as it is.
-
-    Examples
-    --------
-    >>> as_strings(np.array([10, 20]))
-    array(['10', '20'], dtype=object)
-    """
+    """Return labels as an array of strings, each as long as it is."""
     values: Iterable[object] = labels.tolist() if isinstance(labels, np.ndarray) else labels
     return np.array([str(value) for value in values], dtype=object)
 
 
 def label_array(labels: NDArray[Any] | Sequence[object]) -> NDArray[Any]:
-    """Return labels as an array without making all strings as wide as the longest.
-
-    Examples
-    --------
-    >>> label_array(["a", "bc"]), label_array([1, 2])
-    (array(['a', 'bc'], dtype=object), array([1, 2]))
-    """
+    """Return labels as an array without making all strings as wide as the longest."""
     if not isinstance(labels, (list, tuple)):
         return np.asarray(labels)
     return np.array(labels, dtype=object if str in set(map(type, labels)) else None)
@@ -549,13 +432,7 @@ def first_long(lengths: NDArray[Any]) -> int | None:
 
 
 def long_message(what: str, length: int) -> str:
-    """Return the error message for a label that is too long.
-
-    Examples
-    --------
-    >>> long_message("the query label", 1_000_000)
-    'the query label has 1,000,000 bytes: expected at most 65,536'
-    """
+    """Return the error message for a label that is too long."""
     return f"{what} has {length:,} bytes: expected at most {LONGEST_LABEL:,}"
 
 
@@ -574,16 +451,7 @@ WORD = re.compile(rb"[\0- ]*(?:docid[\0- ]*=[\0- ]*)?([^\0- ]*)")
 
 
 class Line(NamedTuple):
-    """What a line says.
-
-    Parameters
-    ----------
-    target : float
-    qid : str or None
-    features : list of (int, float)
-        Indices as in the file, and values.
-    docid : str
-    """
+    """What a line says."""
 
     target: float
     qid: str | None
@@ -592,16 +460,7 @@ class Line(NamedTuple):
 
 
 def read_line(line: bytes, path: str, number: int, *, allow_nonfinite: bool = False) -> Line | None:
-    """Read one line; None if it is blank or a comment. Time O(bytes).
-
-    Examples
-    --------
-    >>> read_line(b"2 qid:10 1:0.03 7:0.5 # docid = GX08 inc = 1", "train.txt", 1)
-    Line(target=2.0, qid='10', features=[(1, 0.03), (7, 0.5)], docid='GX08')
-    >>> read_line(b"2 qid:10 1:0.03 1:0.5", "train.txt", 1)
-    Traceback (most recent call last):
-    kernelrank.errors.FileFormatError: train.txt, line 1: feature 1 occurs twice
-    """
+    """Read one line; None if it is blank or a comment. Time O(bytes)."""
 
     def wrong(message: str) -> FileFormatError:
         return FileFormatError(message, path, number)
@@ -669,13 +528,7 @@ def _text(word: bytes, error: FileFormatError) -> str:
 
 
 def shown(token: object) -> str:
-    """Quote a word for a message, which must stay short and printable whatever the file holds.
-
-    Examples
-    --------
-    >>> shown(b"qid:"), shown(7)
-    ("'qid:'", '7')
-    """
+    """Quote a word for a message, which must stay short and printable whatever the file holds."""
     word = token.decode(errors="replace") if isinstance(token, bytes) else token
     text = repr(word) if isinstance(word, str) else str(word)
     return text if len(text) <= 60 else f"{text[:56]}...'"
@@ -705,11 +558,6 @@ def read_decimal(token: bytes) -> float | None:
     """Read one number, which may be infinite or NaN; None if it is not a number.
 
     Python's ``float`` also takes underscores and digits of other scripts: typing errors in a data file.
-
-    Examples
-    --------
-    >>> read_decimal(b"-1e-3"), read_decimal(b"inf"), read_decimal(b"1_000")
-    (-0.001, inf, None)
     """
     if NUMBER.fullmatch(token) or NOT_FINITE.fullmatch(token):
         return float(token)
@@ -718,13 +566,7 @@ def read_decimal(token: bytes) -> float | None:
 
 @functools.cache
 def powers_of_ten() -> NDArray[np.float64]:
-    """Return p and q of the module's docstring for e from -60 to 60, shape (121, 2).
-
-    Examples
-    --------
-    >>> powers_of_ten()[60 - 1].tolist()
-    [0.1, -5.551115123125783e-18]
-    """
+    """Return p and q of the module's docstring for e from -60 to 60, shape (121, 2)."""
     table = np.empty((2 * LARGEST_POWER + 1, 2))
     for row in range(len(table)):
         power = Fraction(10) ** (row - LARGEST_POWER)
@@ -802,30 +644,6 @@ def opened_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for writing that appears atomically.
 
     What goes to standard output waits in a temporary file (in memory up to 64 MiB) until all of it is there.
-
-    Parameters
-    ----------
-    path : str or path-like
-        ``-`` is standard output; compressed if its suffix is ``.gz``, ``.xz``, ``.lzma``, ``.bz2`` or ``.zst``.
-
-    Yields
-    ------
-    binary file
-
-    Raises
-    ------
-    InvalidInputError
-        When the operating system does not let the file be made.
-
-    Examples
-    --------
-    >>> import gzip
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "greeting.txt.gz"
-    ...     with opened_output(path) as file:
-    ...         _ = file.write(b"hello")
-    ...     gzip.decompress(path.read_bytes())
-    b'hello'
     """
     if os.fspath(path) == "-":
         with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as waiting:

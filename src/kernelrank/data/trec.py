@@ -52,14 +52,7 @@ NOT_A_WORD = re.compile(r"[\x00-\x20\x7f]")
 
 
 class TrecLine(NamedTuple):
-    """One line of a TREC file.
-
-    Parameters
-    ----------
-    words : list of str
-    number : int
-        The line, counted from one.
-    """
+    """One line of a TREC file."""
 
     words: list[str]
     number: int
@@ -69,21 +62,6 @@ def read_trec(path: str | os.PathLike[str], columns: str, what: str) -> tuple[st
     """Read a file whose lines have the columns that `columns` names, and where no query has a document twice.
 
     Time and memory O(bytes).
-
-    Parameters
-    ----------
-    path : str or path-like
-        ``-`` is standard input; decompressed by suffix.
-    columns : str
-        Their names, separated by spaces: the first is the query, the third the document.
-    what : str
-        What a line is, for the message that a file has none.
-
-    Returns
-    -------
-    name : str
-        What messages call the file.
-    lines : list of TrecLine
     """
     with readable(path) as source:
         name = source_name(source)
@@ -121,13 +99,7 @@ def _lines(source: Any, name: str, columns: str) -> Iterator[TrecLine]:
 
 
 def as_words(values: Iterable[Any], name: str, m: int | None = None) -> NDArray[np.object_]:
-    """Return labels as strings that fit into one column, shape (m,).
-
-    Examples
-    --------
-    >>> as_words([1, "b"], "ids")
-    array(['1', 'b'], dtype=object)
-    """
+    """Return labels as strings that fit into one column, shape (m,)."""
     words = as_strings(values)
     if m is not None and len(words) != m:
         raise InvalidInputError(f"{name} has {len(words)} entries, but there are {m} items")

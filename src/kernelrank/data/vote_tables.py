@@ -270,13 +270,7 @@ def open_votes(source: Source, kind: FileFormat) -> Table:
 
 
 def read_votes(table: Table, request: VoteRequest, items: ItemCodes) -> Preferences:
-    """Read the votes of a table. Time O(bytes); memory O(votes).
-
-    Raises
-    ------
-    FileFormatError
-        At the first row that cannot be read; for a column that is not there, with those that are.
-    """
+    """Read the votes of a table. Time O(bytes); memory O(votes)."""
     columns = VoteColumns.of(table, request)
     first = table.first_block()
     if first is None:
@@ -560,13 +554,7 @@ OPTIONAL: tuple[Role, ...] = ("tie", "weight", "judge", "magnitude")
 
 @dataclass(frozen=True)
 class VoteRequest:
-    """What the user said about the columns; None leaves it to the names, an empty string says that there is none.
-
-    Parameters
-    ----------
-    winner, loser, left, right, tie, weight, judge, magnitude : str or None
-        Names of columns.
-    """
+    """What the user said about the columns; None leaves it to the names, an empty string says that there is none."""
 
     winner: str | None = None
     loser: str | None = None
@@ -585,21 +573,7 @@ class VoteRequest:
 
 @dataclass(frozen=True)
 class VoteColumns:
-    """The numbers of the columns, counted from zero.
-
-    Parameters
-    ----------
-    winner : int
-        The winners, or in an arena log the column that says which side won.
-    loser : int or None
-        The losers; None in an arena log.
-    sides : list of (int, int)
-        In an arena log, the pairs of columns that may hold the items; the first is the likeliest by name.
-    marks : tuple of int
-        In an arena log without a column that says who won: the columns that mark the left and the right item as the
-        winner, and a tie, if there is such a column. `winner` is then the first of them.
-    tie, weight, judge, magnitude : int or None
-    """
+    """The numbers of the columns, counted from zero."""
 
     winner: int
     loser: int | None
@@ -612,26 +586,12 @@ class VoteColumns:
 
     @classmethod
     def of(cls, table: Table, request: VoteRequest) -> VoteColumns:
-        """Find the columns from the request and the names.
-
-        Raises
-        ------
-        FileFormatError
-            Where a column is not there, or may be one of several.
-        """
+        """Find the columns from the request and the names."""
         return _ColumnSearch(table, request).columns()
 
     @staticmethod
     def known_by(names: tuple[str, ...]) -> bool:
-        """Return whether these are names of columns, by which each layout can be told.
-
-        Examples
-        --------
-        >>> VoteColumns.known_by(("winner", "loser", "judge")), VoteColumns.known_by(("left", "right", "winner"))
-        (True, True)
-        >>> VoteColumns.known_by(("tea", "coffee"))
-        False
-        """
+        """Return whether these are names of columns, by which each layout can be told."""
         if marked_sides(names) is not None:
             return True
         plain = [plain_name(name) for name in names]
@@ -641,13 +601,7 @@ class VoteColumns:
 
 
 def side_pairs(names: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return the pairs of columns whose names differ by the words for two sides; bare words first.
-
-    Examples
-    --------
-    >>> side_pairs(("id", "model_a", "model_b", "left", "right"))
-    [(3, 4), (1, 2)]
-    """
+    """Return the pairs of columns whose names differ by the words for two sides; bare words first."""
     parts = [_words(name) for name in names]
     column_of = {name: column for column, name in reversed(list(enumerate(parts)))}
     found = []
@@ -661,13 +615,7 @@ def side_pairs(names: tuple[str, ...]) -> list[tuple[int, int]]:
 
 
 def marked_sides(names: tuple[str, ...]) -> tuple[tuple[int, int], tuple[int, ...]] | None:
-    """Return two columns of items and the columns that mark the winner: of each of the two, and of a tie, if any.
-
-    Examples
-    --------
-    >>> marked_sides(("model_a", "model_b", "winner_model_a", "winner_model_b", "winner_tie"))
-    ((0, 1), (2, 3, 4))
-    """
+    """Return two columns of items and the columns that mark the winner: of each of the two, and of a tie, if any."""
     column_of = {_words(name): column for column, name in reversed(list(enumerate(names)))}
     for pair in side_pairs(names):
         marks = [column_of.get(("winner", *_words(names[column]))) for column in pair]
@@ -677,13 +625,7 @@ def marked_sides(names: tuple[str, ...]) -> tuple[tuple[int, int], tuple[int, ..
 
 
 def side_initials(sides: tuple[str, str]) -> dict[str, int]:
-    """Return the initials of the words for the two sides in the names of their columns, and d for a draw.
-
-    Examples
-    --------
-    >>> side_initials(("HomeTeam", "AwayTeam")), side_initials(("model_a", "model_b"))
-    ({'h': 1, 'a': -1, 'd': 0}, {})
-    """
+    """Return the initials of the words for the two sides in the names of their columns, and d for a draw."""
     first, second = (_words(name) for name in sides)
     for left, right in SIDES:
         if len(left) > 1 and left in first and right in second:
@@ -802,13 +744,7 @@ def is_missing(word: str) -> bool:
 
 
 def truth(word: str) -> bool | None:
-    """Read yes or no: True, or False (also if missing), or None for any other word.
-
-    Examples
-    --------
-    >>> truth("yes"), truth("0"), truth(""), truth("perhaps")
-    (True, False, False, None)
-    """
+    """Read yes or no: True, or False (also if missing), or None for any other word."""
     small = word.strip().lower()
     if small in FALSE or is_missing(word):
         return False
@@ -835,17 +771,7 @@ def _side_of(word: str) -> int:
 
 @dataclass(frozen=True)
 class WinnerWords:
-    """The words of the column that says which side won.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The different words.
-    sides : (str, str)
-        The names of the two columns that hold the items.
-    items : ItemCodes
-        What the items are called.
-    """
+    """The words of the column that says which side won."""
 
     words: Sequence[str]
     sides: tuple[str, str]
@@ -871,11 +797,7 @@ class WinnerWords:
     def reading(self, codes: NDArray[np.int32], pairs: NDArray[np.int64]) -> tuple[str, NDArray[np.int8], int]:
         """Return the reading that explains most rows, the first of those that explain as many.
 
-        Returns
-        -------
-        kind : {"columns", "items", "sides"}
-        won : ndarray of int8, shape (m,)
-        n_explained : int
+        Shapes: returns won (m,).
         """
         readings = self.readings(codes, pairs)
         counts = {kind: int(np.count_nonzero(won != UNKNOWN)) for kind, won in readings.items()}

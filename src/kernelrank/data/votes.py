@@ -86,22 +86,7 @@ LARGEST_ITEM = 2**63 - 1
 
 
 class ItemCodes:
-    """The numbers of items that a file calls by name.
-
-    Parameters
-    ----------
-    items : iterable, optional
-        The names of all items, which fixes their numbers: any other name is an error. Otherwise names are numbered as
-        they first occur.
-    kind : str, default="items"
-        What messages call them all.
-
-    Examples
-    --------
-    >>> codes = ItemCodes()
-    >>> codes.code("tea", 1, ValueError), codes.code("coffee", 1, ValueError), codes.code("tea", 2, ValueError)
-    (0, 1, 0)
-    """
+    """The numbers of items that a file calls by name."""
 
     def __init__(self, items: Iterable[object] | None = None, kind: str = "items") -> None:
         self.kind = kind
@@ -163,13 +148,7 @@ COLUMNS = ("winner", "loser", "magnitude", "weight")
 
 
 def read_lines(source: Source, items: ItemCodes) -> Preferences:
-    """Read lines of ``winner loser [magnitude [weight]]``. Time O(bytes); memory O(lines).
-
-    Raises
-    ------
-    FileFormatError
-        At the first line that cannot be read.
-    """
+    """Read lines of ``winner loser [magnitude [weight]]``. Time O(bytes); memory O(lines)."""
     reader = _LineReader(source_name(source), items)
     for block in read_blocks(source):
         for number, line in enumerate(block.text.split(b"\n"), start=block.first_line):
@@ -180,13 +159,7 @@ def read_lines(source: Source, items: ItemCodes) -> Preferences:
 
 
 def looks_like_a_line(line: bytes) -> bool:
-    """Return whether a line has two to four columns, numbers in the third and the fourth.
-
-    Examples
-    --------
-    >>> looks_like_a_line(b"tea coffee 0.5"), looks_like_a_line(b"player 1,player 2,result")
-    (True, False)
-    """
+    """Return whether a line has two to four columns, numbers in the third and the fourth."""
     fields = SEPARATOR.split(line.partition(b"#")[0].strip())
     return 2 <= len(fields) <= len(COLUMNS) and all(read_decimal(field) is not None for field in fields[2:])
 
@@ -283,26 +256,14 @@ COUNT = re.compile(r"[0-9]{1,18}")
 
 
 def is_preflib(source: Source, start: bytes) -> bool:
-    """Return whether the suffix of a file, or its first line, is one of PrefLib's.
-
-    Examples
-    --------
-    >>> is_preflib("00042-00000001.soi", b""), is_preflib("votes.txt", b"# FILE NAME: votes.soc")
-    (True, True)
-    """
+    """Return whether the suffix of a file, or its first line, is one of PrefLib's."""
     path = Path(source_name(source))
     suffix = path.with_suffix("").suffix if compression_suffix(path) else path.suffix
     return suffix.lower()[1:] in KINDS or METADATA.match(start.lstrip()) is not None
 
 
 def read_preflib(source: Source, items: ItemCodes) -> Preferences:
-    """Read a PrefLib file. Time and memory O(preferences), of which a ranking of k items has k (k - 1) / 2.
-
-    Raises
-    ------
-    FileFormatError
-        At the first line that cannot be read, and where the counts of the metadata are not those of the file.
-    """
+    """Read a PrefLib file. Time and memory O(preferences), of which a ranking of k items has k (k - 1) / 2."""
     reader = _Reader(source_name(source))
     for block in read_blocks(source):
         try:

@@ -91,13 +91,7 @@ def write_items(items: Items, path: str | os.PathLike[str], *, format: str | Non
 
 
 def written_format(path: str | os.PathLike[str], format: str | None = None) -> FileFormat:
-    """Return the format that `write_items` writes: the one that is requested, or that of the suffix.
-
-    Examples
-    --------
-    >>> written_format("train.csv.gz"), written_format("train.txt")
-    ('csv', 'svmlight')
-    """
+    """Return the format that `write_items` writes: the one that is requested, or that of the suffix."""
     name = Path(path)
     suffix = (name.with_suffix("") if compression_suffix(path) else name).suffix.lower()
     if format is None and suffix in PLAIN_TEXT:
@@ -167,25 +161,7 @@ def write_delimited(
     Floats are written so that they are read back exactly, integers without their ".0". Time O(size), memory O(1) beyond
     the columns; a sparse matrix is never made dense as a whole. The write is atomic.
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray, shape (m,)
-    path : str or path-like
-        See `opened_output`.
-    matrix : ndarray or csr_array, shape (m, n), optional
-    matrix_names : tuple of str
-    delimiter : str, default=","
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "a.csv"
-    ...     write_delimited({"name": np.array(["a, b"]), "age": np.array([36.0])}, path)
-    ...     print(path.read_text(), end="")
-    name,age
-    "a, b",36
+    Shapes: columns (m,), matrix (m, n).
     """
     special = re.compile(rf'[{re.escape(delimiter)}"\r\n]|^\s|\s$')
     names = [*columns, *matrix_names]
@@ -255,18 +231,7 @@ def write_parquet(
     A row group has up to 2²³ cells: its memory (64 MiB) is what is needed beyond the columns. Time O(size). The file
     appears whole or not at all.
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray, shape (m,)
-    path : str or path-like
-        See `opened_output`.
-    matrix : ndarray or csr_array, shape (m, n), optional
-    matrix_names : tuple of str
-
-    Raises
-    ------
-    MissingExtraError
-        Without pyarrow.
+    Shapes: columns (m,), matrix (m, n).
     """
     try:
         import pyarrow

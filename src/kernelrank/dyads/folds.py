@@ -37,17 +37,7 @@ NOTHING: Index = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class LeavingDyads:
-    """The dyads that are held out together.
-
-    Parameters
-    ----------
-    rows, columns : ndarray of int
-        Objects that leave with all their scores.
-    cells : ndarray of int
-        Cells that leave, numbered row by row.
-    predicted : ndarray of int
-        Cells that are predicted without them.
-    """
+    """The dyads that are held out together."""
 
     rows: Index
     columns: Index
@@ -65,26 +55,7 @@ class LeavingDyads:
 
 @dataclass(frozen=True)
 class DyadicFolds:
-    """The folds of dyads: which are held out together.
-
-    Parameters
-    ----------
-    setting : {"cell", "row", "column", "both"}
-    shape : tuple of int
-        m₁ and m₂.
-    one_set : bool
-        Whether rows and columns are the same objects.
-    rows, columns : tuple of ndarray of int, or None
-        Objects of each side that leave together; None if each leaves alone, or none of the side.
-    cells : tuple of ndarray of int, or None
-        Cells that leave together, numbered row by row, mirrors included; None if each leaves alone, or none.
-
-    Examples
-    --------
-    >>> folds = DyadicFolds.of("row", 2, np.ones((4, 3), dtype=bool), one_set=False)
-    >>> [fold.tolist() for fold in folds.rows]
-    [[2, 3], [0, 1]]
-    """
+    """The folds of dyads: which are held out together."""
 
     setting: Setting
     shape: tuple[int, int]
@@ -99,20 +70,7 @@ class DyadicFolds:
     ) -> DyadicFolds:
         """Read the arguments `setting` and `cv`.
 
-        Parameters
-        ----------
-        setting : {"cell", "row", "column", "both"}
-        cv : None, int, splitter or iterable of splits
-            For "both" also a tuple of two, for the rows and the columns.
-        known : ndarray of bool, shape (m1, m2)
-            Whether a cell has a score.
-        one_set : bool
-        random_state : int or RandomState, default=0
-            Shuffles into a number of folds.
-
-        Returns
-        -------
-        DyadicFolds
+        Shapes: known (m1, m2).
         """
         shape = known.shape[0], known.shape[1]
         if setting not in SETTINGS:

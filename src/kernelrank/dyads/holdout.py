@@ -147,17 +147,7 @@ def dyadic_holdout(
 
 @dataclass
 class DyadicHoldout:
-    """A problem to hold out from, in any setting, for any alpha: what is decomposed once serves all of them.
-
-    Parameters
-    ----------
-    problem : DyadicProblem
-    solver : str
-        One of `DYADIC_SOLVERS`, for trainings again.
-    iteration : ConjugateGradient
-    random_state : int or RandomState
-        Shuffles into a number of folds.
-    """
+    """A problem to hold out from, in any setting, for any alpha: what is decomposed once serves all of them."""
 
     problem: DyadicProblem
     solver: str
@@ -218,19 +208,9 @@ class DyadicHoldout:
 def settle_ties(scores: Float) -> Float:
     """Make scores equal that differ by rounding only; the array is overwritten.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (m1, m2, outputs, regularisations)
-        NaN where nothing was held out.
+    Shapes: scores (m1, m2, outputs, regularisations).
 
-    Notes
-    -----
-    One sort of the scores of each output and regularisation.
-
-    Examples
-    --------
-    >>> settle_ties(np.array([[0.1 + 0.2, 0.3, 1.0]])[:, :, None, None]).ravel().tolist()
-    [0.3, 0.3, 1.0]
+    scores: NaN where nothing was held out.
     """
     for k, number in np.ndindex(scores.shape[2:]):
         values = scores[:, :, k, number].ravel()
@@ -279,19 +259,10 @@ def masked_scores(
 ) -> Float:
     """Hold out by masks over the known cells.
 
-    Parameters
-    ----------
-    problem : DyadicProblem
-    folds : DyadicFolds
-    regularisations : sequence of Regularisation
-    solver : str
-        One of `DYADIC_SOLVERS`.
-    iteration : ConjugateGradient
+    Shapes: returns (m1, m2, outputs, regularisations).
 
-    Returns
-    -------
-    ndarray, shape (m1, m2, outputs, regularisations)
-        In the setting "cell", unknown cells have the scores of all known cells; otherwise NaN where nothing leaves.
+    Returns: In the setting "cell", unknown cells have the scores of all known cells; otherwise NaN where nothing
+    leaves.
     """
     assert problem.Y is not None
     prepared = _iterative(problem, solver, iteration, regularisations[0])
@@ -344,14 +315,7 @@ def reduced_scores(
 ) -> Float:
     """Hold out objects by decomposing the kernels of the others: O(m³) a fold.
 
-    Parameters
-    ----------
-    problem, folds, regularisations, iteration
-        As in `masked_scores`; the setting is not "cell".
-
-    Returns
-    -------
-    ndarray, shape (m1, m2, outputs, regularisations)
+    Shapes: returns (m1, m2, outputs, regularisations).
     """
     assert problem.Y is not None
     known = ~np.isnan(problem.Y)
@@ -397,17 +361,9 @@ def _nothing_left(leaving: LeavingDyads) -> str:
 def searched_scores(search: DyadicLearner, problem: DyadicProblem, folds: DyadicFolds) -> Float:
     """Search and train without each fold, and predict it: one search a fold.
 
-    Parameters
-    ----------
-    search : KroneckerRLSCV, KroneckerRankRLSCV or TwoStepRLSCV
-    problem : DyadicProblem
-        Of its objects and scores.
-    folds : DyadicFolds
+    Shapes: returns (m1, m2, outputs).
 
-    Returns
-    -------
-    ndarray, shape (m1, m2, outputs)
-        NaN for dyads in no fold.
+    Returns: NaN for dyads in no fold.
     """
     assert problem.Y is not None
     scores = np.full(problem.Y.shape, np.nan)

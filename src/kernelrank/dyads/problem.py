@@ -63,15 +63,7 @@ Ranked: TypeAlias = Literal["columns", "rows"]
 
 @dataclass(frozen=True)
 class Regularisation:
-    """The penalty E of each pair of eigendirections.
-
-    Parameters
-    ----------
-    rows, columns : float
-        α₁ and α₂ of two-step learning; zero otherwise.
-    both : float
-        alpha, or α₁α₂.
-    """
+    """The penalty E of each pair of eigendirections."""
 
     rows: float
     columns: float
@@ -107,22 +99,9 @@ class Regularisation:
 class DyadicProblem:
     """Two sides, the scores of their dyads, and whether these are learnt, or ranked for each object of a side.
 
-    Parameters
-    ----------
-    rows, columns : DyadicSide
-        The same object where rows and columns are one set.
-    Y : ndarray, shape (m1, m2, outputs), or None
-        The scores as a matrix, NaN where unknown; symmetric or skew-symmetric if the relation is. None for a list.
-    cells : tuple of (outputs, KnownCells)
-        The known cells, for each set of outputs that know the same ones; empty for complete Y.
-    relation : {"symmetric", "reciprocal", "any"}, or None
-        What is known of f(a, b) and f(b, a) where rows and columns are one set; None for two sets.
-    ranked : {"columns", "rows"}, or None
-        Which side is ranked for each object of the other side; None for regression.
-    query_weight : {"pairs", "items", "queries"}, default="pairs"
-        Which units have equal weight in a ranking, as in `RankRLS`.
-    one_output : bool, default=True
-        Whether Y was given without an axis of outputs.
+    Shapes: Y (m1, m2, outputs).
+
+    Y: The scores as a matrix, NaN where unknown; symmetric or skew-symmetric if the relation is. None for a list.
     """
 
     rows: DyadicSide
@@ -270,14 +249,9 @@ ROUNDINGS = 4.0
 class SideSpectrum:
     """The eigendecomposition of the kernel of one side.
 
-    Parameters
-    ----------
-    eigenvalues : ndarray, shape (m,)
-        μ, ascending, none of them negative.
-    eigenvectors : ndarray, shape (m, m)
-        U, one eigenvector a column; CU for a centred kernel.
-    rounding : float
-        Eigenvalues up to this size are rounding errors of zero.
+    Shapes: eigenvalues (m,), eigenvectors (m, m).
+
+    eigenvalues: μ, ascending, none of them negative.
     """
 
     eigenvalues: Float
@@ -294,15 +268,7 @@ class SideSpectrum:
 class DyadicSide:
     """The objects of one side and their kernel; results are computed once and kept.
 
-    Parameters
-    ----------
-    items : array or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
-    kernel : Kernel
-        With a number for gamma.
-    name : {"rows", "columns"}
-        What messages call the side.
-    around : tuple of ndarray, shapes (m, m) and (m,), optional
-        K around an origin near the objects, and their levels, where K itself has fewer digits.
+    Shapes: items (m, n_features), or (m, m).
     """
 
     items: Matrix
@@ -392,13 +358,7 @@ class DyadicSide:
     def decomposed(self, A: Float, summands: float = 0.0, null: Float | None = None) -> SideSpectrum:
         """Decompose a kernel of this side, which is overwritten; raise an error if it is indefinite.
 
-        Parameters
-        ----------
-        A : ndarray, shape (m, m)
-        summands : float, default=0
-            The size of the numbers that A is a difference of.
-        null : ndarray, shape (m,), optional
-            A direction with the eigenvalue zero, which is taken out of all eigenvectors.
+        Shapes: A (m, m), null (m,).
         """
         scale = max(float(np.abs(A).max(initial=0.0)), summands)
         values, vectors = eigh(A, driver="evd", overwrite_a=True, check_finite=False)
@@ -439,19 +399,7 @@ SIDES: dict[str, Any] = {"rows": Rows, "columns": Columns}
 def check_side(learner: BaseEstimator, X: ItemsLike, side: str, kernel: Kernel, *, reset: bool) -> Matrix:
     """Return the objects of a side as an array or sparse matrix.
 
-    Parameters
-    ----------
-    learner : estimator
-        Has ``n_features_rows_in_``, ``feature_names_rows_in_`` and the same for columns afterwards, if `reset`; its
-        own are compared with X otherwise.
-    X : array-like, data frame or sparse matrix
-    side : {"rows", "columns"}
-    kernel : Kernel
-    reset : bool
-
-    Returns
-    -------
-    array or sparse matrix, shape (m, n_features)
+    Shapes: returns (m, n_features).
     """
     carrier: BaseEstimator = SIDES[side]()
     if not reset:
@@ -489,16 +437,7 @@ def remembered_names(carrier: BaseEstimator, side: str) -> dict[str, Any]:
 def check_score_matrix(Y: ArrayLike, shape: tuple[int, int]) -> tuple[Float, bool]:
     """Return scores as (m₁, m₂, outputs), NaN where unknown, and whether there is one output without an axis.
 
-    Parameters
-    ----------
-    Y : array-like or data frame, shape (m1, m2) or (m1, m2, outputs)
-    shape : tuple of int
-        How many objects the sides have.
-
-    Returns
-    -------
-    Y : ndarray, shape (m1, m2, outputs)
-    one_output : bool
+    Shapes: Y (m1, m2) or (m1, m2, outputs); returns Y (m1, m2, outputs).
     """
     _refuse_duplicate_names(Y)
     try:
@@ -541,15 +480,7 @@ def _refuse_duplicate_names(Y: ArrayLike) -> None:
 def check_dyads(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[Index, Index]:
     """Return dyads as two lists of object numbers.
 
-    Parameters
-    ----------
-    rows, columns : array-like of int, shape (l,)
-    shape : tuple of int
-        How many objects the sides have.
-
-    Returns
-    -------
-    rows, columns : ndarray of int, shape (l,)
+    Shapes: rows, columns (l,); returns rows, columns (l,).
     """
     checked = [_object_numbers(rows, "rows", shape[0]), _object_numbers(columns, "columns", shape[1])]
     if len(checked[0]) != len(checked[1]):
@@ -590,13 +521,7 @@ def check_dyad_list(y: Any, n_dyads: int) -> tuple[Float, bool]:
 def refuse_unknown_objects(rows: Index, columns: Index, shape: tuple[int, int], *, one_set: bool) -> None:
     """Raise an error for an object without a single known score: it has no part in training.
 
-    Parameters
-    ----------
-    rows, columns : ndarray of int, shape (l,)
-        Known dyads.
-    shape : tuple of int
-    one_set : bool
-        Whether rows and columns are the same objects, which then need be known on one side only.
+    Shapes: rows, columns (l,).
     """
     known = [np.bincount(numbers, minlength=size) > 0 for numbers, size in zip((rows, columns), shape, strict=True)]
     for name, seen in [("object", known[0] | known[1])] if one_set else zip(("row", "column"), known, strict=True):
@@ -618,14 +543,7 @@ def refuse_unknown_objects(rows: Index, columns: Index, shape: tuple[int, int], 
 class DyadicSolution:
     """The minimum.
 
-    Parameters
-    ----------
-    dual : ndarray, shape (m1, m2, outputs), or None
-        A: ``F = K₁ A K₂``.
-    weights : ndarray, shape (d1, d2, outputs), or None
-        W: ``F = X₁ W X₂ᵀ``. One of the two is given.
-    n_iter : int, default=1
-        The number of iterations, the largest over the outputs.
+    Shapes: dual (m1, m2, outputs), weights (d1, d2, outputs).
     """
 
     dual: Float | None = None
@@ -662,22 +580,9 @@ class PreparedSolver(Protocol):
 class KnownCells:
     """Known cells, row by row, each of them once.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        m₁ and m₂.
-    rows, columns : ndarray of int, shape (l,)
-        Where they are; ascending by row, then by column.
-    y : ndarray, shape (l, outputs)
-        Their mean scores.
-    count : ndarray, shape (l,)
-        How often each was observed.
+    Shapes: rows, columns (l,), y (l, outputs), count (l,).
 
-    Examples
-    --------
-    >>> cells = KnownCells.of_list((2, 2), np.array([1, 0, 1]), np.array([0, 1, 0]), np.array([[2.0], [5.0], [4.0]]))
-    >>> cells.rows, cells.columns, cells.y[:, 0], cells.count
-    (array([0, 1]), array([1, 0]), array([5., 3.]), array([1., 2.]))
+    rows, columns: Where they are; ascending by row, then by column.
     """
 
     shape: tuple[int, int]
@@ -749,14 +654,7 @@ DIGITS = 1e-8
 
 
 def symmetrised(values: Float, sign: int) -> Float:
-    """Return ``(V ± Vᵀ)/2`` of a square matrix, or of one for each output; V itself if the sign is zero.
-
-    Examples
-    --------
-    >>> symmetrised(np.array([[1.0, 4.0], [2.0, 0.0]]), -1)
-    array([[ 0.,  1.],
-           [-1.,  0.]])
-    """
+    """Return ``(V ± Vᵀ)/2`` of a square matrix, or of one for each output; V itself if the sign is zero."""
     if sign == 0:
         return values
     return np.asarray(0.5 * (values + sign * values.swapaxes(0, 1)))
@@ -767,15 +665,7 @@ def check_relation(Y: Float, sign: int) -> Float:
 
     Where both (a, b) and (b, a) are known, they must be equal or opposite up to rounding. One alone stays alone.
 
-    Parameters
-    ----------
-    Y : ndarray, shape (m, m, outputs)
-    sign : {1, -1, 0}
-        Symmetric, reciprocal, or nothing that is known.
-
-    Returns
-    -------
-    ndarray, shape (m, m, outputs)
+    Shapes: Y (m, m, outputs); returns (m, m, outputs).
     """
     if sign == 0:
         return Y

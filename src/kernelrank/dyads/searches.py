@@ -48,14 +48,7 @@ PER = ("auto", "overall", "row", "column")
 class DyadicScoring:
     """Measures held-out scores of dyads; higher is better.
 
-    Parameters
-    ----------
-    problem : DyadicProblem
-        Its known scores are the truth; those of an object with itself are none in a reciprocal relation.
-    scoring : str, Measure or callable, or None
-        None stands for minus the mean squared error.
-    per : {"overall", "row", "column"}
-        Which dyads are one query of the measure.
+    scoring: None stands for minus the mean squared error.
     """
 
     def __init__(self, problem: DyadicProblem, scoring: Any, per: str) -> None:

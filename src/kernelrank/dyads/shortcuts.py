@@ -48,15 +48,7 @@ ITERATIONS = 100.0
 
 
 def by_shortcut(size: int, lost: int, kept: int) -> bool:
-    """Return whether holding out some objects by small systems costs less than another decomposition.
-
-    Parameters
-    ----------
-    size : int
-        How many objects of a side leave together.
-    lost, kept : int
-        How many objects that side has, and how many the other side.
-    """
+    """Return whether holding out some objects by small systems costs less than another decomposition."""
     return 2.0 * size**2 * lost * kept <= DECOMPOSITION * lost**3 + 3.0 * lost**2 * kept
 
 
@@ -64,13 +56,7 @@ def by_shortcut(size: int, lost: int, kept: int) -> bool:
 class CompleteHoldout:
     """Complete scores after the decompositions, ready to be held out.
 
-    Parameters
-    ----------
-    problem : DyadicProblem
-        Complete, regression or with ranked columns.
-    rows, columns : RotatedSide
-    rotated : ndarray, shape (m1, m2, outputs)
-        ``P₁ᵀ Y P₂``.
+    Shapes: rotated (m1, m2, outputs).
     """
 
     problem: DyadicProblem
@@ -88,14 +74,7 @@ class CompleteHoldout:
     def scores(self, folds: DyadicFolds, regularisations: Sequence[Regularisation]) -> Float:
         """Return every cell as if it were new in the way of the setting; NaN outside the folds.
 
-        Parameters
-        ----------
-        folds : DyadicFolds
-        regularisations : sequence of Regularisation
-
-        Returns
-        -------
-        ndarray, shape (m1, m2, outputs, regularisations)
+        Shapes: returns (m1, m2, outputs, regularisations).
         """
         assert self.problem.Y is not None
         scores = np.full((*self.problem.Y.shape, len(regularisations)), np.nan)
@@ -309,14 +288,7 @@ def cell_residuals(P1: Float, P2: Float, T: Float, S: Float) -> Float:
 def few_cell_residuals(P1: Float, P2: Float, S: Float, A: Float, rows: Index, columns: Index) -> Float:
     """Return ``Y - f`` of some cells that leave together, (t, outputs): O(t² m₁ m₂ + t³).
 
-    Parameters
-    ----------
-    P1, P2 : ndarray, shape (m1, r1) and (m2, r2)
-    S : ndarray, shape (r1, r2)
-    A : ndarray, shape (m1, m2, outputs)
-        ``Γ Y``.
-    rows, columns : ndarray of int, shape (t,)
-        Where the cells are.
+    Shapes: P1, P2 (m1, r1), S (r1, r2), A (m1, m2, outputs), rows, columns (t,).
     """
     size = len(rows)
     gamma = np.empty((size, size))
@@ -330,13 +302,7 @@ def few_cell_residuals(P1: Float, P2: Float, S: Float, A: Float, rows: Index, co
 def ranked_cells(rows: RotatedSide, columns: RotatedSide, Y: Float, T: Float, S: Float, noise: Float) -> Float:
     """Return f for every cell, held out alone, where the columns are ranked for each row.
 
-    Parameters
-    ----------
-    rows, columns : RotatedSide
-    Y, T, S : ndarray, shape (m1, m2)
-        T and S at the weight of whole rows.
-    noise : ndarray, shape (2,)
-        λ and λ'.
+    Shapes: Y, T, S (m1, m2), noise (2,).
     """
     P1, P2 = rows.P, columns.P
     delta, level = noise[1] - noise[0], columns.V.mean(axis=0)
@@ -398,17 +364,7 @@ def _sums(rows: RotatedSide, mu2: Float, S: Float, noise: float) -> tuple[Float,
 def new_object_residuals(P: Float, T: Float, S: Float, folds: Sequence[Index] | None) -> Float:
     """Return z for every object, (m, r₂); rows of objects in no fold are zero.
 
-    Parameters
-    ----------
-    P : ndarray, shape (m, r1)
-        Eigenvectors of the side that loses objects.
-    T, S : ndarray, shape (r1, r2)
-    folds : sequence of ndarray of int, or None
-        Objects that leave together; None if each leaves alone.
-
-    Returns
-    -------
-    ndarray, shape (m, r2)
+    Shapes: P (m, r1), T, S (r1, r2); returns (m, r2).
     """
     if folds is None:
         return (P @ T) / ((P * P) @ S)
@@ -428,16 +384,7 @@ def _fold_residuals(P: Float, T: Float, S: Float) -> Float:
 def new_object_coefficients(side: RotatedSide, T: Float, S: Float, folds: Sequence[Index] | None) -> Float:
     """Return φ for every object, (m, r₂): the scores of the new objects are ``φ V₂ᵀ``.
 
-    Parameters
-    ----------
-    side : RotatedSide
-        The side that loses objects.
-    T, S, folds
-        As in `new_object_residuals`.
-
-    Returns
-    -------
-    ndarray, shape (m, r2)
+    Shapes: returns (m, r2).
     """
     P, V = side.P, side.V
     Z = new_object_residuals(P, T, S, folds)
@@ -464,14 +411,7 @@ def new_object_coefficients(side: RotatedSide, T: Float, S: Float, folds: Sequen
 class RotatedSide:
     """The objects of a side in its eigenbasis.
 
-    Parameters
-    ----------
-    P : ndarray, shape (m, r)
-        Eigenvectors, centred if the side is ranked.
-    mu : ndarray, shape (r,)
-        Eigenvalues.
-    V : ndarray, shape (t, r)
-        ``K P`` for the objects that are predicted: those of P, or others.
+    Shapes: P (m, r), mu (r,), V (t, r).
     """
 
     P: Float
@@ -523,11 +463,7 @@ class RotatedSide:
 class OneSetHoldout:
     """Complete scores of one set of objects after the decomposition; regression only.
 
-    Parameters
-    ----------
-    problem : DyadicProblem
-    rotated : ndarray, shape (m, m, outputs)
-        ``Uᵀ Y U``.
+    Shapes: rotated (m, m, outputs).
     """
 
     problem: DyadicProblem
@@ -619,12 +555,7 @@ SHRUNK = 0.99
 
 @dataclass(frozen=True)
 class TwoStepHoldout:
-    """Complete scores and both decompositions.
-
-    Parameters
-    ----------
-    problem : DyadicProblem
-    """
+    """Complete scores and both decompositions."""
 
     problem: DyadicProblem
 
@@ -667,11 +598,7 @@ def _inverse(spectrum: SideSpectrum, alpha: float) -> Float:
 class TwoStepInverses:
     """G₁ and G₂ for one pair of regularisation strengths.
 
-    Parameters
-    ----------
-    G1 : ndarray, shape (m1, m1)
-    G2 : ndarray, shape (m2, m2)
-    regularisation : Regularisation
+    Shapes: G1 (m1, m1), G2 (m2, m2).
     """
 
     G1: Float

@@ -66,20 +66,6 @@ def prepare(
     ============================================= ============== ======================================================
 
     The first row that fits is taken; l cells are known, and d features are on the side that has fewer.
-
-    Parameters
-    ----------
-    problem : DyadicProblem
-    solver : str
-        One of `DYADIC_SOLVERS`.
-    tol, max_iter
-        Of conjugate gradients.
-    regularisation : Regularisation
-        Whose kind, Kronecker or two-step, counts; not its numbers.
-
-    Returns
-    -------
-    PreparedSolver
     """
     two_step = not regularisation.constant
     chosen = _automatic(problem, two_step) if solver == "auto" else solver
@@ -134,12 +120,7 @@ def _automatic(problem: DyadicProblem, two_step: bool) -> str:
 class Spectral:
     """Complete scores by the eigendecompositions of both kernels.
 
-    Parameters
-    ----------
-    problem : DyadicProblem
-        Complete, with a closed form.
-    rotated : ndarray, shape (m1, m2, outputs)
-        ``U₁ᵀ Y U₂``.
+    Shapes: rotated (m1, m2, outputs).
     """
 
     problem: DyadicProblem
@@ -170,13 +151,7 @@ class Spectral:
 class CompletePrimal:
     """Complete scores and linear kernels with no more features than objects on both sides.
 
-    Parameters
-    ----------
-    problem : DyadicProblem
-    row_basis, column_basis : tuple of ndarray
-        μ and V of each side, (d,) and (d, d).
-    rotated : ndarray, shape (d1, d2, outputs)
-        ``V₁ᵀ X₁ᵀ Y X₂ V₂``.
+    Shapes: rotated (d1, d2, outputs).
     """
 
     problem: DyadicProblem
@@ -249,12 +224,7 @@ FEW_CELLS = 600
 
 @dataclass(frozen=True)
 class FewCells:
-    """Problems with few known cells.
-
-    Parameters
-    ----------
-    problem : DyadicProblem
-    """
+    """Problems with few known cells."""
 
     problem: DyadicProblem
     name: str = "direct"
@@ -327,17 +297,7 @@ LEAST_KNOWN = 0.05
 
 @dataclass(frozen=True)
 class Eigenbasis:
-    """Problems with unknown cells, in features that make the complete problem diagonal.
-
-    Parameters
-    ----------
-    problem : DyadicProblem
-    systems : tuple of CellSystem
-        One for each set of outputs that know the same cells.
-    iteration : ConjugateGradient
-    primal : bool
-        Whether the features are those of linear kernels.
-    """
+    """Problems with unknown cells, in features that make the complete problem diagonal."""
 
     problem: DyadicProblem
     systems: tuple[CellSystem, ...]
@@ -387,17 +347,7 @@ class Eigenbasis:
 
 @dataclass(frozen=True)
 class CellSystem:
-    """The equations of outputs that know the same cells.
-
-    Parameters
-    ----------
-    rows, columns : SideBasis
-    left, right : ndarray, shapes (m1, r1) and (m2, r2)
-        Φ₁ and Φ₂ for products with L, which cannot tell those of a ranked side from centred ones.
-    products : CellProducts
-    laplacian : CellLaplacian
-    sign : {1, -1, 0}
-    """
+    """The equations of outputs that know the same cells."""
 
     rows: SideBasis
     columns: SideBasis
@@ -516,13 +466,7 @@ def refuse_indefinite_sides(problem: DyadicProblem) -> None:
 
 @dataclass(frozen=True)
 class VecTrick:
-    """Problems with few known cells, over their dual coefficients.
-
-    Parameters
-    ----------
-    problem : DyadicProblem
-    iteration : ConjugateGradient
-    """
+    """Problems with few known cells, over their dual coefficients."""
 
     problem: DyadicProblem
     iteration: ConjugateGradient
@@ -590,16 +534,7 @@ class VecTrick:
 class CellLaplacian:
     """L over known cells, by products.
 
-    Parameters
-    ----------
-    count : ndarray, shape (l,)
-        w.
-    weight : ndarray, shape (l,)
-        ``ω w`` of each cell: the diagonal of L but for what a query subtracts.
-    query : ndarray of int, shape (l,), or None
-        The query of each cell; None for regression.
-    total : ndarray, shape (n_queries,)
-        W; empty for regression.
+    Shapes: count (l,), weight (l,), query (l,), total (n_queries,).
     """
 
     count: Float
@@ -663,12 +598,7 @@ DENSE = 0.05
 
 @dataclass(frozen=True)
 class CellProducts:
-    """The pattern of known cells, as products need it.
-
-    Parameters
-    ----------
-    cells : KnownCells
-    """
+    """The pattern of known cells, as products need it."""
 
     cells: KnownCells
 
@@ -726,14 +656,7 @@ class CellProducts:
 class SideBasis:
     """Features Φ of a side, and the way back to coefficients.
 
-    Parameters
-    ----------
-    features : ndarray, shape (m, r)
-        Φ.
-    eigenvalues : ndarray, shape (r,)
-        μ, positive.
-    back : ndarray, shape (m, r) or (n_features, r)
-        Ψ, or V for few linear features: ``Ψ₁ B Ψ₂ᵀ`` are dual coefficients and ``V₁ B V₂ᵀ`` weights of features.
+    Shapes: features (m, r), eigenvalues (r,), back (m, r) or (n_features, r).
     """
 
     features: Float

@@ -81,15 +81,7 @@ else:
 
 
 class FitProgress:
-    """Tells the callbacks of an estimator about its fit and the iterations inside.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator that is being fitted.
-    X, y : array-like
-        Its training data, which a callback may ask for.
-    """
+    """Tells the callbacks of an estimator about its fit and the iterations inside."""
 
     def __init__(self, estimator: Any, X: Any, y: Any = None) -> None:
         self.estimator = estimator
@@ -544,15 +536,7 @@ def predict_scored(learner: KernelLearner, X: Any, y: Any, qid: Any) -> tuple[ND
 def predict_scored_file(
     learner: KernelLearner, path: FilePath, target: str | None, query: str | None
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[Any] | None]:
-    """Return predictions, scores and queries of the items of a file.
-
-    Parameters
-    ----------
-    learner : fitted estimator with predict
-    path : str or path-like
-    target, query : str, optional
-        The columns of scores and of queries.
-    """
+    """Return predictions, scores and queries of the items of a file."""
     stored = _open(learner, path, target, query, needs_target=True)
     parts = _for_each_chunk(stored, lambda chunk: (learner.predict(chunk.X), chunk.y, chunk.qid))
     predicted, scores, queries = zip(*parts, strict=True)

@@ -271,13 +271,9 @@ ROUNDING = 1e-13
 class ClusterCost(ABC):
     """The cost ``tr(Yᵀ Q Y)`` of labels.
 
-    Parameters
-    ----------
-    eigenvalues : ndarray, shape (t,)
-        The eigenvalues of the kernel matrix that its columns can have, ascending.
-    vectors : ndarray, shape (m, at most t)
-        The eigenvectors of the last of them, in the same order.
-    alpha : float
+    Shapes: eigenvalues (t,), vectors (m, at most t).
+
+    eigenvalues: The eigenvalues of the kernel matrix that its columns can have, ascending.
     """
 
     def __init__(self, eigenvalues: Float, vectors: Float, alpha: float) -> None:
@@ -320,13 +316,7 @@ class ClusterCost(ABC):
 
 
 class DenseCost(ClusterCost):
-    """The cost by the matrix Q, whose descent tries every swap.
-
-    Parameters
-    ----------
-    features : Features
-    alpha : float
-    """
+    """The cost by the matrix Q, whose descent tries every swap."""
 
     def __init__(self, features: Features, alpha: float) -> None:
         K = features.centred_kernel(ItemScores(np.zeros((features.n_items, 1))))
@@ -352,13 +342,7 @@ class DenseCost(ClusterCost):
 
 
 class ColumnCost(ClusterCost):
-    """The cost by the columns Ψ of features Φ; swaps are tried between the items that would gain most by a move.
-
-    Parameters
-    ----------
-    features : ColumnFeatures
-    alpha : float
-    """
+    """The cost by the columns Ψ of features Φ; swaps are tried between the items that would gain most by a move."""
 
     def __init__(self, features: ColumnFeatures, alpha: float) -> None:
         m = features.n_items
@@ -424,17 +408,6 @@ def memberships(labels: Index, n_clusters: int) -> Float:
 def cluster_cost(features: Features, alpha: float) -> ClusterCost:
     """Return the cost of labels for a kernel: by columns where these are fewer than many items, else dense.
 
-    Parameters
-    ----------
-    features : Features
-    alpha : float
-
-    Returns
-    -------
-    ClusterCost
-
-    Notes
-    -----
     O(m³) time and two m × m matrices if dense; O(m r²) and m × r numbers by columns.
     """
     if features.primal is not None and features.n_items > DENSE_ITEMS:
@@ -575,24 +548,12 @@ SHARE_OF_EIGENVECTORS = 0.5
 
 
 def automatic_starts(n_items: int) -> int:
-    """Return the number of starts of a search: 50 up to 400 items, fewer for more, down to 5.
-
-    Examples
-    --------
-    >>> automatic_starts(100), automatic_starts(2_000), automatic_starts(20_000)
-    (50, 10, 5)
-    """
+    """Return the number of starts of a search: 50 up to 400 items, fewer for more, down to 5."""
     return max(5, min(50, 20_000 // n_items))
 
 
 def automatic_kicks(n_items: int) -> int:
-    """Return how often the labels of a start are perturbed: 20 times up to 200 items, fewer for more.
-
-    Examples
-    --------
-    >>> automatic_kicks(100), automatic_kicks(2_000), automatic_kicks(20_000)
-    (20, 2, 1)
-    """
+    """Return how often the labels of a start are perturbed: 20 times up to 200 items, fewer for more."""
     return max(1, min(20, 4_000 // n_items))
 
 
@@ -600,15 +561,9 @@ def automatic_kicks(n_items: int) -> int:
 class ClusterSearch:
     """Searches for the labels with the lowest cost.
 
-    Parameters
-    ----------
-    cost : ClusterCost
-    n_clusters : int
-    least : int
-        The smallest size of a cluster.
-    given : ndarray of int64, shape (m,)
-        Labels that stay as they are; -1 for items that have none.
-    random_state : numpy.random.RandomState
+    Shapes: given (m,).
+
+    given: Labels that stay as they are; -1 for items that have none.
     """
 
     cost: ClusterCost
@@ -620,15 +575,7 @@ class ClusterSearch:
     def best(self, n_init: int) -> tuple[Index, float]:
         """Return the labels with the lowest cost over several random starts, and this cost.
 
-        Parameters
-        ----------
-        n_init : int
-            The number of starts.
-
-        Returns
-        -------
-        ndarray of int64, shape (m,)
-        float
+        Shapes: returns (m,).
         """
         best, least = self.given, np.inf
         for labels in track(self._starts(n_init), n_init, "clustering", noun="starts"):
@@ -708,16 +655,7 @@ class ClusterSearch:
 def least_size(balance: float, n_items: int, n_clusters: int, given: Index) -> int:
     """Return the smallest size of a cluster; raise an error if given labels do not allow it.
 
-    Parameters
-    ----------
-    balance : float
-        The smallest size as a part of ``n_items / n_clusters``.
-    n_items, n_clusters : int
-    given : ndarray of int64, shape (m,)
-
-    Returns
-    -------
-    int
+    Shapes: given (m,).
     """
     if n_items < n_clusters:
         raise InvalidInputError(

@@ -521,21 +521,7 @@ DEFAULT_BASIS = 100
 class CoData:
     """What `CoRankRLS` is fitted to.
 
-    Parameters
-    ----------
-    X : array or sparse matrix, shape (m, n)
-        The scored items.
-    scores : ndarray, shape (m, outputs)
-    queries : Queries or None
-        Their queries; None if they are one ranking.
-    weight : ndarray, shape (m,), or None
-    one_output : bool
-        Whether y has one dimension.
-    unscored : UnscoredItems or None
-    pool : list of array or sparse matrix
-        The items that a basis is drawn from, one below the other.
-    places : ndarray of int64, shape (m,)
-        The positions of the scored items in the pool.
+    Shapes: X (m, n), scores (m, outputs), weight (m,), places (m,).
     """
 
     X: Matrix

@@ -128,17 +128,9 @@ class ScorePosterior(KernelLearner):
     def _compared(self, difference: Float, rows: Float, outside: Float) -> ScoreComparison:
         """Return the comparison for differences of scores, with the variances of the posterior.
 
-        Parameters
-        ----------
-        difference : ndarray, shape (t,)
-        rows : ndarray, shape (t, s)
-            Differences of two `_coefficient_rows`.
-        outside : ndarray, shape (t,)
-            Their squared lengths outside of the span of the coefficients.
+        Shapes: difference (t,), rows (t, s), outside (t,).
 
-        Returns
-        -------
-        ScoreComparison
+        outside: Their squared lengths outside of the span of the coefficients.
         """
         variance = np.square(self._covariance_roots(rows)).sum(axis=0) + self._prior_scale() * outside
         return ScoreComparison.normal(difference, np.sqrt(variance), self._posterior_name)
@@ -272,19 +264,7 @@ class ScoreComparison(Result):
 def matched_rows(n_first: int, n_second: int) -> tuple[Index, Index]:
     """Return which rows of two lists are compared: row by row, or one row with all of the other list.
 
-    Parameters
-    ----------
-    n_first, n_second : int
-        How many rows the lists have.
-
-    Returns
-    -------
-    tuple of ndarray of int64, each of shape (k,)
-
-    Examples
-    --------
-    >>> matched_rows(1, 3)
-    (array([0, 0, 0]), array([0, 1, 2]))
+    Shapes: returns (k,).
     """
     if n_first != n_second and 1 not in (n_first, n_second):
         raise InvalidInputError(

@@ -176,19 +176,7 @@ class StreamLearner(KernelLearner):
     def _learn_batches(
         self, batches: Iterable[Any], mode: QueryMode, total: int | None, noun: str, place: Callable[[int], str]
     ) -> None:
-        """Add the statistics of all batches; a terminal shows a bar.
-
-        Parameters
-        ----------
-        batches : iterable of (X, y), (X, y, qid) or longer tuples
-        mode : {"whole", "mergeable"}
-        total : int or None
-            How many rows there are, if that is known.
-        noun : str
-            The label of the bar.
-        place : callable
-            What errors call the batch of a number.
-        """
+        """Add the statistics of all batches; a terminal shows a bar."""
         number = -1
         # Closed, not collected: after Ctrl-C the traceback keeps this frame, and a bar would go on drawing.
         with closing(track(batches, total, f"learning {noun}", size=_n_rows, noun="rows")) as bar:
@@ -448,19 +436,7 @@ N_SIGNS = 4
 class StreamRounding:
     """The rounding errors of the statistics of a stream.
 
-    Parameters
-    ----------
-    gram : ndarray, shape (r,)
-        ``ρ²``, the size of rounding in the diagonal of ``Φᵀ L Φ``.
-    right : ndarray, shape (r, outputs)
-        ``β``, that in ``Φᵀ M N``.
-
-    Examples
-    --------
-    >>> one, large = np.ones((1, 1)), np.full((1, 1), 1e14)
-    >>> rounding = StreamRounding.of(one, one, np.ones(1)).after(large, large, large, large, np.full(1, 1e14))
-    >>> rounding.exceeds(StreamRounding.of(one, one, np.ones(1)))
-    True
+    Shapes: gram (r,), right (r, outputs).
     """
 
     gram: Float
@@ -494,12 +470,7 @@ class StreamRounding:
     def relative_error(self, w: Float, solved: Float) -> float:
         """Return the relative error to expect of the coefficients, that of the worst output.
 
-        Parameters
-        ----------
-        w : ndarray, shape (r, outputs)
-            The coefficients.
-        solved : ndarray, shape (r, signs × (1 + outputs))
-            ``A⁻¹`` times `probes`.
+        Shapes: w (r, outputs).
         """
         squares = np.sum(solved.reshape(len(w), -1, N_SIGNS) ** 2, axis=(0, 2)) / N_SIGNS
         error = np.sqrt(squares[1:] + squares[0] * (self.gram @ w**2))
@@ -521,15 +492,7 @@ Value = TypeVar("Value")
 
 
 class VersionedDict(Mapping[Key, Value]):
-    """A dictionary that is never changed: `updated` and `without` return the next version.
-
-    Examples
-    --------
-    >>> first = VersionedDict().updated({"a": 1})
-    >>> second = first.updated({"a": 2, "b": 3})
-    >>> first.get("a"), second.get("a"), len(first), len(second), "b" in first
-    (1, 2, 1, 2, False)
-    """
+    """A dictionary that is never changed: `updated` and `without` return the next version."""
 
     def __init__(self) -> None:
         self._layers: tuple[dict[Key, Value], ...] = ()
@@ -584,16 +547,7 @@ NEGATIVE = 100.0
 
 @dataclass(frozen=True)
 class BatchStatistics:
-    """The sums over a batch of whole queries.
-
-    Parameters
-    ----------
-    gram, right, energy : ndarray, shapes (r, r), (r, outputs), (outputs,)
-        ``Φᵀ L Φ``, ``Φᵀ M N`` and ``‖N‖²``.
-    fingerprints : dict
-        One for each query, by its label; none in regression.
-    n_items, n_pairs, n_idle_queries : int
-    """
+    """The sums over a batch of whole queries."""
 
     gram: Float
     right: Float
@@ -608,26 +562,7 @@ class BatchStatistics:
 class StreamStatistics:
     """The sums over all batches so far. A batch makes new ones, so that a failure leaves the old as they were.
 
-    Parameters
-    ----------
-    gram, right : ndarray, shapes (r, r), (r, outputs)
-        ``Φᵀ L Φ`` and ``Φᵀ M N``.
-    energy : ndarray, shape (outputs,)
-        ``‖N‖²`` of whole queries, for the size of rounding.
-    rounding : StreamRounding
-        How much of the sums is rounding.
-    one_output : bool
-        Whether y has one dimension.
-    mode : {"whole", "mergeable"}
-    parameters : dict
-        Those of the estimator that the sums depend on.
-    fingerprints : VersionedDict
-        Those of whole queries by their labels.
-    moments : VersionedDict
-        Those of mergeable queries by their labels.
-    n_items, n_pairs, n_idle_queries : int
-    forgot : bool
-        Whether anything was ever taken away.
+    Shapes: energy (outputs,).
     """
 
     gram: Float
@@ -813,32 +748,9 @@ SEEDS = (20_090_401, 20_110_613)
 def query_fingerprints(X: Matrix, scores: Float, weight: Float, queries: Queries) -> list[int]:
     """Return a number for each query that stands for its items, their scores and their weights.
 
-    Parameters
-    ----------
-    X : array or sparse matrix, shape (m, n)
-    scores : ndarray, shape (m, outputs)
-    weight : ndarray, shape (m,)
-    queries : Queries
-
-    Returns
-    -------
-    list of int
-        One for each query, in their order.
-
-    Notes
-    -----
     O(m n) time, or O(nnz) for sparse items; memory one block, or O(nnz).
 
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> X, y = np.array([[1.0, 0.0], [2.0, 3.0]]), np.array([[0.0], [1.0]])
-    >>> queries = Queries.from_labels(None, 2)
-    >>> known = query_fingerprints(X, y, np.ones(2), queries)
-    >>> known == query_fingerprints(sparse.csr_array(X[::-1]), y[::-1], np.ones(2), queries)
-    True
-    >>> known == query_fingerprints(X[::-1], y, np.ones(2), queries)
-    False
+    Shapes: X (m, n), scores (m, outputs), weight (m,).
     """
     rows = _row_sums(X, SEEDS[0]) + _row_sums(np.column_stack([scores, weight]), SEEDS[1])
     stirred = _stirred(rows)
@@ -925,19 +837,6 @@ def fit_file(
 ) -> None:
     """Learn from a file of any format; the learner is not restored when that fails.
 
-    Parameters
-    ----------
-    learner : RLS or RankRLS
-    path : str or path-like
-    target, query : str, optional
-        The columns of scores and of queries.
-    sample_weight : None
-        There are no weights in files.
-    queries : {"whole", "mergeable"}
-        As in `partial_fit`. A file without queries is one ranking, whose batches are merged.
-
-    Notes
-    -----
     O(m r²) time and one batch and r² numbers of memory, as `fit_stream`.
     """
     _check_learner(learner, path)

@@ -322,23 +322,9 @@ class Regressor(RegressorMixin, KernelLearner):
 def compare_items(scores: Float, weight: Float | None, *, allow_no_comparisons: bool = False) -> list[OutputGraph]:
     """Build the graphs of least squares over items: one for each pattern of missing scores.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (m, outputs)
-        NaN where there is none.
-    weight : ndarray, shape (m,), or None
-    allow_no_comparisons : bool, default=False
-        Whether an output may be without any score of a positive weight.
+    Shapes: scores (m, outputs), weight (m,).
 
-    Returns
-    -------
-    list of OutputGraph
-
-    Examples
-    --------
-    >>> [(columns, graph)] = compare_items(np.array([[1.0, -1.0], [-1.0, 1.0]]), None)
-    >>> columns, graph.n_items
-    (array([0, 1]), 2)
+    scores: NaN where there is none.
     """
     graphs = by_missing_pattern(
         scores, weight, lambda columns, values, item_weight: [(columns, ItemScores(values, weight=item_weight))]

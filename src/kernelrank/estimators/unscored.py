@@ -34,18 +34,7 @@ PIECE_BYTES = 2**22
 
 
 class UnscoredItems:
-    """Items in queries, without scores.
-
-    Parameters
-    ----------
-    first : array or sparse matrix
-        The items that a basis may be drawn from: all, or those of the first block.
-    cut : callable
-        Gives all items in pieces ``(X, codes)`` of at most so many rows, with the numbers of their queries; the items
-        of a query are contiguous.
-    n_items : int or None
-        How many there are, where that is known.
-    """
+    """Items in queries, without scores."""
 
     def __init__(self, first: Matrix, cut: Callable[[int], Iterator[Piece]], n_items: int | None) -> None:
         self.first, self.cut, self.n_items = first, cut, n_items
@@ -214,29 +203,9 @@ TOGETHER = "in a stream the rows of each query must be contiguous; sort the item
 class Agreement:
     """The scatter of unscored queries in the features of all views.
 
-    Parameters
-    ----------
-    gram : ndarray, shape (R, R)
-        ``Ψᵀ 𝓛 Ψ``, R being the number of features of all views together.
-    bounds : ndarray of int64, shape (M + 1,)
-        Where the features of each view begin.
-    pair_weight : float, default=0.0
-        The weight of all pairs of unscored items together.
-    n_items, n_queries : int, default=0
-        How many unscored items and queries there were.
-
-    Notes
-    -----
     Memory R² numbers, whatever the number of unscored items. Each method takes O(R²), `turned` O(R³).
 
-    Examples
-    --------
-    >>> agreement = Agreement(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([0, 1, 2]), 1.0)
-    >>> agreement.penalty(0.5)
-    array([[ 1., -1.],
-           [-1.,  1.]])
-    >>> agreement.disagreement(np.array([[1.0], [3.0]]))
-    array([4.])
+    Shapes: gram (R, R), bounds (M + 1,).
     """
 
     gram: Float
@@ -266,14 +235,9 @@ class Agreement:
     def disagreement(self, w: Float) -> Float:
         """Return the mean squared disagreement of each output: over pairs of views, and over pairs of unscored items.
 
-        Parameters
-        ----------
-        w : ndarray, shape (R, outputs)
+        Shapes: w (R, outputs); returns (outputs,).
 
-        Returns
-        -------
-        ndarray, shape (outputs,)
-            Pairs of items count as `query_weight` says; NaN without unscored items.
+        Returns: Pairs of items count as `query_weight` says; NaN without unscored items.
         """
         M = len(self.parts)
         if self.pair_weight == 0:
@@ -307,24 +271,7 @@ class Agreement:
 class StreamScatter:
     """Adds up ``Φᵀ L Φ`` over blocks of rows, the rows of each query together.
 
-    Parameters
-    ----------
-    n : int
-        The number of columns.
-    query_weight : {"pairs", "items", "queries"}
-        Which units have equal weight.
-
-    Notes
-    -----
     O(k n²) time for a block of k rows; memory 3 n² numbers and a block, whatever the sizes of the queries.
-
-    Examples
-    --------
-    >>> scatter = StreamScatter(1, "pairs")
-    >>> scatter.add(np.array([[1.0], [3.0], [0.0]]), np.array([0, 0, 1]))
-    >>> scatter.add(np.array([[5.0]]), np.array([1]))
-    >>> scatter.gram(), scatter.n_pairs, scatter.n_queries
-    (array([[29.]]), 2, 2)
     """
 
     def __init__(self, n: int, query_weight: QueryWeight) -> None:
@@ -342,12 +289,9 @@ class StreamScatter:
     def add(self, block: Float, codes: Index) -> None:
         """Add a block of rows to the sum.
 
-        Parameters
-        ----------
-        block : ndarray, shape (k, n)
-            Is overwritten.
-        codes : ndarray of int64, shape (k,)
-            The query of each row. The rows of a query are contiguous, in this block and across blocks.
+        Shapes: block (k, n), codes (k,).
+
+        block: Is overwritten.
         """
         if len(block) == 0:
             return

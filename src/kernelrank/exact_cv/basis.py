@@ -62,30 +62,12 @@ def leave_basis_out(
 ) -> tuple[Float, NDArray[np.bool_]]:
     """Return the scores of each set by the model trained without its items and without its basis items.
 
-    Parameters
-    ----------
-    features : ReducedSet
-        With a basis given by item numbers.
-    graph : Comparisons
-    sets : ItemSets
-        L must have no entry between a set and the rest: unions of whole queries, or any sets for `ItemScores`.
-    alphas : ndarray, shape (n,)
-    keep_basis : bool, default=False
-        Whether held-out basis items stay in the basis.
-    spectra : dict, optional
-        Where the decomposition is kept for a call with other alphas.
-
-    Returns
-    -------
-    scores : ndarray, shape (total, outputs, n)
-        In the order of ``sets.items``.
-    untrusted : ndarray of bool, shape (sets,)
-        The sets whose system is too ill-conditioned to be trusted, or whose basis is.
-
-    Notes
-    -----
     O(m r² + r³) time once, as training for all alphas, and m r² for ``Φ V``; then O((u + h)² r) for a set of u items
     with h basis items and each alpha.
+
+    Shapes: alphas (n,); returns scores (total, outputs, n), returns untrusted (sets,).
+
+    sets: L must have no entry between a set and the rest: unions of whole queries, or any sets for `ItemScores`.
     """
     if spectra is None or "basis" not in spectra:
         # The features themselves are needed below, and without some of the basis every digit of them counts.

@@ -44,23 +44,12 @@ SETS_AT_ONCE, SET_BYTES = 256, 2**25
 def inner_agreements(problem: Problem, outer: ItemSets, alphas: Float) -> Float | None:
     """Count the pairs that leave-pair-out orders correctly among the items outside each set.
 
-    Parameters
-    ----------
-    problem : Problem
-        RLS, or one ranking, of one output.
-    outer : ItemSets
-        What is held out; the inner pairs are those of the other items with different scores.
-    alphas : ndarray, shape (n,)
-
-    Returns
-    -------
-    ndarray, shape (sets, n), or None
-        Pairs in the right order less those in the wrong order; NaN where rounding took the digits of a set. None where
-        sets of one size have no common Γ, or where not all of them leave two different scores in all that remains.
-
-    Notes
-    -----
     O(m³) time once, then for each alpha O(m³) for Γ, and O(u p) for each set of u items and p pairs.
+
+    Shapes: alphas (n,); returns (sets, n).
+
+    Returns: Pairs in the right order less those in the wrong order; NaN where rounding took the digits of a set. None
+    where sets of one size have no common Γ, or where not all of them leave two different scores in all that remains.
     """
     if problem.truth.shape[1] != 1 or not problem.scored.all():
         return None
@@ -138,14 +127,7 @@ def _corrections(Gamma: Float, e: Float, sets: Index, pivot: float) -> tuple[Flo
 
     Row i of W follows from those before it: ``W_c`` has ``R_ic`` at the place of item i of the set.
 
-    Returns
-    -------
-    W : ndarray, shape (sets, u, m)
-        Two rows at least, so that the last two corrections are made within the loop over pairs.
-    gamma, rest : ndarray, shape (sets, m)
-        The diagonal of ``Γ - WᵀW``, and ``e - WᵀR⁻¹e_U``; zero for the items of the set.
-    trusted : ndarray of bool, shape (sets,)
-        Where rounding left the pivots their digits.
+    Shapes: returns W (sets, u, m), returns gamma, rest (sets, m), returns trusted (sets,).
     """
     (n_sets, u), m = sets.shape, len(e)
     W = np.zeros((n_sets, max(u, 2), m))
@@ -249,25 +231,10 @@ def inner_scores(
 ) -> Iterator[tuple[ItemSets, Float | None]]:
     """Hold out the inner sets from the items outside each outer set.
 
-    Parameters
-    ----------
-    problem : Problem
-    outer : ItemSets
-    inner : ItemSets
-        A partition of the items: each item alone, or each query.
-    alphas : ndarray, shape (n,)
-
-    Yields
-    ------
-    left : ItemSets
-        The inner sets without the items of the outer set.
-    scores : ndarray, shape (total, outputs, n), or None
-        None where the outer set has no shortcut, fewer than two inner sets are left, or rounding took its digits.
-
-    Notes
-    -----
     O(m³) time once; for each outer set of u items and each alpha O(u² m) and for each inner set of v items
     O(v² (s + u) + v³).
+
+    Shapes: alphas (n,); yields scores (total, outputs, n).
     """
     queries = problem.graph.queries
     small = problem.graph.n_items <= DUAL_LIMIT
@@ -406,35 +373,9 @@ def _solve_sets(
 class NestedHoldout:
     """Nested hold-outs of RLS, or of RankRLS with ``query_weight="items"``, for a kernel matrix.
 
-    Parameters
-    ----------
-    K : ndarray, shape (m, m)
-        The kernel matrix, symmetric and positive semidefinite.
-    y : ndarray, shape (m,)
-        The scores of the items.
-    groups : sequence, shape (m,)
-        The group of each item, such as its document: any labels.
-    alpha : float
-    intercept : bool, default=False
-        False is RLS, True is RankRLS.
-
-    Attributes
-    ----------
-    dual_coef : ndarray, shape (m,)
-        The coefficients of the model of all items.
-    intercept : float
-        Its intercept: the constant that makes the mean error zero, and zero for RLS.
-
-    Notes
-    -----
     Time O(m³), memory one m × m array in addition to K.
 
-    Examples
-    --------
-    >>> K, y = np.outer([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])
-    >>> holdout = NestedHoldout(K, y, ["a", "a", "b"], alpha=1.0)
-    >>> holdout.leave_group_out().round(3)
-    array([0.9, 1.8, 2.5])
+    Shapes: K (m, m), y (m,), groups (m,), dual_coef (m,).
     """
 
     def __init__(self, K: Float, y: Float, groups: Sequence[str], alpha: float, *, intercept: bool = False) -> None:
@@ -456,19 +397,11 @@ class NestedHoldout:
     def leave_group_out(self, fold: Index | None = None) -> Float:
         """Score each item by the model without its group, and without the items of a fold.
 
-        Parameters
-        ----------
-        fold : ndarray of int, optional
-            Items that no model is trained on.
-
-        Returns
-        -------
-        ndarray, shape (m,)
-            NaN for the items of the fold.
-
-        Notes
-        -----
         Time O(f² m + f m u + m u²) for a fold of f items and groups of u items.
+
+        Shapes: returns (m,).
+
+        Returns: NaN for the items of the fold.
         """
         kept, inverse = np.ones(len(self._y), dtype=bool), self._inverse
         if fold is not None and len(fold):

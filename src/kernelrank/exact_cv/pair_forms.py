@@ -93,17 +93,9 @@ class Workspace:
 class ResidualPairs:
     """Held-out pairs from the dual inverse Γ, dense or as a product, after any removals of items.
 
-    Parameters
-    ----------
-    inverse : DualInverse
-        Its items in the order of the pairs.
-    order : ndarray of int64, shape (m,)
-        The order of the items in which pairs are told.
-    truth : ndarray, shape (m, k)
-    duplicate_of : ndarray of int64, shape (m,)
-        The same for items with the same row; -1 for those that are alone.
-    workspace : Workspace, optional
-        Arrays that serve every λ in turn.
+    Shapes: order (m,), truth (m, k), duplicate_of (m,).
+
+    duplicate_of: The same for items with the same row; -1 for those that are alone.
     """
 
     def __init__(
@@ -179,17 +171,7 @@ class ResidualPairs:
 
 
 class SmootherPairs:
-    """Held-out pairs from the smoother H: in the primal form, and in the dual form for large λ.
-
-    Parameters
-    ----------
-    decomposition : Decomposition
-    lam : float
-    threshold : float
-        The relative determinant below which a pair is left to the caller.
-    order, truth, duplicate_of
-        As in `ResidualPairs`.
-    """
+    """Held-out pairs from the smoother H: in the primal form, and in the dual form for large λ."""
 
     room: float = ROOM
     """How many pairs may be left to the caller."""
@@ -352,22 +334,10 @@ def _pairs_by_residuals(
 ) -> None:
     """Hold out the pairs of a block of rows of Γ.
 
-    Parameters
-    ----------
-    G : ndarray, shape (rows, m - columns)
-        The block.
-    start, columns : int
-    end, offset : ndarray of int64, shape (m,)
-        Where the partners of each item begin, and where its differences are stored.
-    gamma : ndarray, shape (m,)
-        The diagonal of Γ.
-    e, y : ndarray, shape (k, m)
-        ``Γ y`` and the scores.
-    tied : ndarray of int64, shape (m,)
-        The same for items with the same row, whose difference is zero.
-    agreement : ndarray, shape (k,)
-    difference : ndarray, shape (k, pairs)
-        Or (k, m) where all offsets are zero, so that each item overwrites what the one before it stored.
+    Shapes: G (rows, m - columns), end, offset (m,), gamma (m,), e, y (k, m), tied (m,), agreement (k,), difference (k,
+    pairs).
+
+    difference: Or (k, m) where all offsets are zero, so that each item overwrites what the one before it stored.
     """
     k, m = y.shape
     for p in range(G.shape[0]):
@@ -417,22 +387,7 @@ def _pairs_by_smoother(
     A pair whose determinant is smaller than `threshold` beside its weights has lost digits: it is not counted, and its
     difference is zero.
 
-    Parameters
-    ----------
-    H : ndarray, shape (rows, m - columns)
-        The block.
-    start, columns, end, offset, tied, agreement, difference
-        As in `_pairs_by_residuals`.
-    diagonal, eta : ndarray, shape (m,)
-        The diagonals of P and H.
-    h, y : ndarray, shape (k, m)
-        ``H y`` and the scores, which have the weighted mean zero if there is an intercept.
-    weight : ndarray, shape (m,)
-    share : float
-        One over the total weight if there is an intercept, else zero.
-    threshold : float
-    inverse : ndarray, shape (m,)
-        Room for one over the determinants of an item's pairs, or zero.
+    Shapes: H (rows, m - columns), diagonal, eta (m,), h, y (k, m), weight (m,), inverse (m,).
     """
     k, m = y.shape
     n_doubtful = 0
@@ -505,18 +460,7 @@ class ItemPairs(ABC):
         """Hold all pairs out; see `PairForm`."""
 
     def sets(self, n_items: int, groups: Queries | None = None) -> tuple[ItemSets, Index, Index]:
-        """Make each pair a set, with the groups of its items; pairs between the same two groups share one.
-
-        Parameters
-        ----------
-        n_items : int
-        groups : Queries, optional
-
-        Returns
-        -------
-        ItemSets, first, second
-            The sets, and where the first and the second item of each pair lie in them.
-        """
+        """Make each pair a set, with the groups of its items; pairs between the same two groups share one."""
         first, second = self.items()
         if groups is None:
             places = 2 * np.arange(len(first))
@@ -567,18 +511,9 @@ class PairForm(Protocol):
 class DifferingPairs(ItemPairs):
     """All pairs of items with different scores, known by one sort and never listed unless requested.
 
-    Parameters
-    ----------
-    order : ndarray of int64, shape (m,)
-        The items in descending order of their scores; the first output decides, then the second, and so on.
-    end : ndarray of int64, shape (m,)
-        For each place in `order`, where the items with lower scores begin. An item forms a pair with each of them.
+    Shapes: order (m,), end (m,).
 
-    Examples
-    --------
-    >>> pairs = DifferingPairs.of(np.array([[0.0], [1.0], [0.0]]))
-    >>> pairs.n_pairs, pairs.items()
-    (2, (array([1, 1]), array([0, 2])))
+    order: The items in descending order of their scores; the first output decides, then the second, and so on.
     """
 
     order: Index
@@ -598,13 +533,7 @@ class DifferingPairs(ItemPairs):
         return cls(order, end.astype(np.int64))
 
     def among(self, items: Index) -> DifferingPairs:
-        """Return the pairs of some items, by their numbers among these; the pairs keep their order.
-
-        Examples
-        --------
-        >>> DifferingPairs.of(np.array([[0.0], [1.0], [2.0]])).among(np.array([0, 2])).items()
-        (array([1]), array([0]))
-        """
+        """Return the pairs of some items, by their numbers among these; the pairs keep their order."""
         number = np.full(int(max(self.order.max(initial=-1), items.max(initial=-1))) + 1, -1, dtype=np.int64)
         number[items] = np.arange(len(items))
         kept = number[self.order] >= 0
@@ -647,10 +576,7 @@ class DifferingPairs(ItemPairs):
 class GivenPairs(ItemPairs):
     """Pairs one by one.
 
-    Parameters
-    ----------
-    pairs : ndarray of int64, shape (pairs, 2)
-    n_items : int
+    Shapes: pairs (pairs, 2).
     """
 
     def __init__(self, pairs: Index, n_items: int) -> None:
@@ -780,19 +706,11 @@ class PairHoldout(Result):
 def pair_accuracy(difference: Float, truth: Float) -> float | Float:
     """Return the share of pairs in the right order, a tied prediction counting a half.
 
-    Parameters
-    ----------
-    difference : ndarray, shape (pairs[, outputs][, alphas])
-    truth : ndarray, shape (pairs[, outputs])
-        NaN for a pair that does not count.
-
-    Returns
-    -------
-    float or ndarray, shape ([outputs][, alphas])
-
-    Notes
-    -----
     O(size of `difference`) time.
+
+    Shapes: difference (pairs[, outputs][, alphas]), truth (pairs[, outputs]); returns ([outputs][, alphas]).
+
+    truth: NaN for a pair that does not count.
     """
     sign = np.nan_to_num(np.sign(truth))
     counted = np.abs(sign).sum(axis=0)

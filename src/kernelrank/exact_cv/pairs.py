@@ -79,26 +79,14 @@ def leave_pair_out(
 ) -> tuple[Float, Float]:
     """Hold out pairs, each scored by the model trained without both items.
 
-    Parameters
-    ----------
-    problem : Problem
-        RLS, or one query.
-    pairs : ItemPairs
-    alphas : ndarray, shape (n,)
-    differences : bool, default=True
-        Whether the differences are wanted, or their agreement with the true scores only.
-
-    Returns
-    -------
-    difference : ndarray, shape (k, n, pairs), or (k, n, 0) if they are not wanted
-    accuracy : ndarray, shape (k, n)
-        The share of the pairs with different scores in the right order; NaN for an output without such pairs.
-
-    Notes
-    -----
     All pairs: O(m³) once for a kernel, then O(m² s) for each alpha, s being m or, for a linear kernel, the number of
     features if that is smaller, and O(m² k) for k outputs. Memory: the factors, two matrices of up to 64 MiB or one
     block of 16 MiB, and the differences if wanted. A list of pairs takes O(s + k) time for each.
+
+    Shapes: alphas (n,); returns difference (k, n, pairs), or (k, n, 0), returns accuracy (k, n).
+
+    Returns accuracy: The share of the pairs with different scores in the right order; NaN for an output without such
+    pairs.
     """
     found = _from_scored_items(problem, pairs, alphas, differences=differences)
     difference, agreement, counted = found or _hold_out(problem, pairs, alphas, differences=differences)
@@ -298,16 +286,6 @@ class SeriesPairs:
         ``Γ = Σ_k u^k Q diag(d_k) Qᵀ``,   ``d_k = (λ_0 / (μ + λ_0))^k / (μ + λ_0)``,
 
     and as many terms as `terms_of_series` says leave nothing but rounding, for all terms of Γ are positive.
-
-    Parameters
-    ----------
-    decomposition : Decomposition
-        A spectrum, in the dual form.
-    lam : float
-        λ.
-    n_terms : int
-    order, truth, duplicate_of
-        As in `kernelrank.exact_cv.pair_forms.ResidualPairs`.
     """
 
     def __init__(
@@ -355,13 +333,7 @@ def middle_scale(weight: Float) -> float:
 
 
 def terms_of_series(weight: Float) -> int:
-    """Return how many terms a series needs so that what is left is below the rounding of its sum.
-
-    Examples
-    --------
-    >>> terms_of_series(np.linspace(0.5, 2.0, 500))
-    7
-    """
+    """Return how many terms a series needs so that what is left is below the rounding of its sum."""
     two, total = np.sort(weight), float(weight.sum())
     middle = middle_scale(weight)
     ends = total - np.array([two[0] + two[1], two[-1] + two[-2]])
@@ -390,19 +362,7 @@ def _pairs_by_series(
 ) -> None:
     """Hold out the pairs of a block of rows of Γ, which is a power series.
 
-    Parameters
-    ----------
-    G : ndarray, shape (terms, rows, m - columns)
-        The block.
-    weight : ndarray, shape (m,)
-    total, middle : float
-        W and κ_0.
-    gamma : ndarray, shape (terms, m)
-        The diagonal of Γ.
-    e : ndarray, shape (k, terms, m)
-        ``Γ y``.
-    start, columns, end, offset, y, tied, agreement, difference
-        As in `kernelrank.exact_cv.pair_forms._pairs_by_residuals`.
+    Shapes: G (terms, rows, m - columns), weight (m,), gamma (terms, m), e (k, terms, m).
     """
     k, m = y.shape
     last = G.shape[0] - 1
@@ -463,15 +423,7 @@ PAIR_BYTES = 300
 
 
 class LostDirections:
-    """The directions that the basis no longer spans without the items of a pair, for any λ.
-
-    Parameters
-    ----------
-    features : ReducedSet
-    n_items : int
-    keep_basis : bool
-        Whether basis items stay when they are held out, so that nothing is lost.
-    """
+    """The directions that the basis no longer spans without the items of a pair, for any λ."""
 
     def __init__(self, features: ReducedSet, n_items: int, *, keep_basis: bool) -> None:
         self.map = features.map
@@ -495,14 +447,6 @@ class LostDirections:
 class BasisPairs(SmootherPairs):
     """The smoother of a reduced set, from which the basis items of each pair are removed.
 
-    Parameters
-    ----------
-    lost : LostDirections
-    decomposition, lam, threshold, order, truth, duplicate_of
-        As in `SmootherPairs`.
-
-    Notes
-    -----
     O(m r²) time for each λ, and O(r + k) for each pair.
     """
 

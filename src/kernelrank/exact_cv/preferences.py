@@ -71,37 +71,12 @@ SUM_BYTES = 2**28
 class PreferenceProblem:
     """Preferences between items, and what is held out from them.
 
-    Parameters
-    ----------
-    features : Features
-    graph : Preferences
-
-    Attributes
-    ----------
-    values : ndarray, shape (s,)
-        μ.
-    features : ndarray, shape (m, s)
-        Ψ.
-    target : ndarray, shape (s,)
-        ``DᵀW z``.
-    rotation : ndarray or None
-        B, in the primal.
-
-    Notes
-    -----
     One decomposition, O(n³) or O(m³) time. A single preference then takes O(s) time for each alpha, s being the number
     of columns of the decomposition. A set of u preferences takes O(u² s + u³) for each alpha if u ≤ 32. A larger one
     takes O(u s) for each alpha and each of some four steps, or O(s²) if u > s, and O(u s²) once. Where a set holds most
     of what is known about a direction, it takes O(u² s) or O(s³) for each alpha.
 
-    Examples
-    --------
-    >>> from kernelrank.features import ExplicitFeatures
-    >>> pairs = np.array([[1, 0], [2, 1], [2, 0]])
-    >>> graph = Preferences(3, pairs, magnitude=np.ones(3), weight=np.ones(3))
-    >>> problem = PreferenceProblem(ExplicitFeatures(np.array([[0.0], [1.0], [2.0]])), graph)
-    >>> problem.singles(np.array([1.0])).round(3).ravel()
-    array([0.5  , 0.5  , 1.333])
+    Shapes: values (s,), features (m, s), target (s,).
     """
 
     def __init__(self, features: Features, graph: Preferences) -> None:
@@ -474,37 +449,11 @@ def solve_reduced(
 ) -> NDArray[np.bool_]:
     """Solve ``(diag(a_k) - T_b) x = c`` for all systems b and all columns k of a, from a first guess.
 
-    Parameters
-    ----------
-    multiply : callable
-        Takes an array (b', s, n) and which b' systems it is for, and returns the products of each T with its columns,
-        in the same shape.
-    a : ndarray, shape (s, n)
-    x : ndarray, shape (b, s, n)
-        The first guess, which becomes the solution.
-    r : ndarray, shape (b, s, n)
-        What it leaves of the right-hand side; it is changed.
-    size : ndarray, shape (n,) or (b, n)
-        ``xᵀAx`` of a solution of usual size, beside which errors are small.
-    converged : float
-
-    Returns
-    -------
-    ndarray of bool, shape (b, n)
-        Which solutions have converged.
-
-    Notes
-    -----
     About four steps for sets that hold a hundredth of the data: one product each, and O(b n s) time besides.
 
-    Examples
-    --------
-    >>> T = np.array([[[0.1, 0.0], [0.0, 0.2]]])
-    >>> x, c = np.ones((1, 2, 1)), np.ones((1, 2, 1))
-    >>> bool(solve_reduced(lambda p, some: T[some] @ p, np.ones((2, 1)), x, c - x + T @ x, np.ones(1)).all())
-    True
-    >>> x.round(4).ravel()
-    array([1.1111, 1.25  ])
+    Shapes: a (s, n), x (b, s, n), r (b, s, n), size (n,) or (b, n); returns (b, n).
+
+    r: What it leaves of the right-hand side; it is changed.
     """
     n = a.shape[1]
     if n > 1 and np.array_equal(a[:, -1], a[:, -2]):  # a column that fills vectors up: its place is free
@@ -605,15 +554,7 @@ PIVOT = 1e-6
 class SetRemoval:
     """A problem without a set E, ``M = A - D_EᵀW_E D_E``, for one alpha.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (u, s)
-        ``D_E``.
-    weight : ndarray, shape (u,)
-    shrunk : ndarray, shape (s,)
-        The diagonal of ``A⁻¹``.
-    factor : ndarray, shape (u, u)
-        The Cholesky factor of ``I - W^½ P_EE W^½``.
+    Shapes: rows (u, s), weight (u,), shrunk (s,), factor (u, u).
     """
 
     def __init__(self, rows: Float, weight: Float, shrunk: Float, factor: Float) -> None:
@@ -679,22 +620,12 @@ CONVERGED_WITH_BASIS = 1e-15
 def leave_items_out(problem: PreferenceProblem, features: Features, alphas: Float) -> Float:
     """Return the difference of each preference by a model trained without both of its items.
 
-    Parameters
-    ----------
-    problem : PreferenceProblem
-    features : Features
-        Those that the problem was made of: a basis loses the two items.
-    alphas : ndarray, shape (n,)
-
-    Returns
-    -------
-    ndarray, shape (l, n)
-        NaN where digits are lost.
-
-    Notes
-    -----
     O(s²) time for each two items that are compared, each alpha and each of some six steps; O(s³) where they do not
     converge. Where items have d < s/2 preferences, O(d² s + d³) for each alpha. Memory m s², or a block.
+
+    Shapes: alphas (n,); returns (l, n).
+
+    Returns: NaN where digits are lost.
     """
     graph, size, m = problem.graph, len(problem.values), problem.graph.n_items
     low, high = graph.pairs.min(axis=1), graph.pairs.max(axis=1)
@@ -839,19 +770,9 @@ def _orthogonal(x: Float, solved: Float, B: Float) -> Float:
 def _solve_shifted_systems(T: Float, a: Float, first: Float, r: Float, converged: float) -> Float:
     """Solve ``(diag(a_k) - T_b) x = c`` for all systems T (b, s, s) and all columns of a (s, n).
 
-    Parameters
-    ----------
-    T, a, converged
-        As above.
-    first : ndarray, shape (s, n) or (b, s, n)
-        A first guess.
-    r : ndarray, shape (b, s, n)
-        What it leaves of c.
+    Shapes: first (s, n) or (b, s, n), r (b, s, n); returns (b, s, n).
 
-    Returns
-    -------
-    ndarray, shape (b, s, n)
-        NaN where digits are lost.
+    Returns: NaN where digits are lost.
     """
     x, given = np.broadcast_to(first, r.shape).copy(), r.copy()
     solved = solve_reduced(lambda p, some: T[some] @ p, a, x, r, (a * first * first).sum(axis=-2), converged)

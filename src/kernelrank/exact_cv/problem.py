@@ -59,19 +59,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Problem:
-    """A training problem to hold items out from, and the rules that say which hold-outs have a shortcut.
-
-    Parameters
-    ----------
-    features : Features
-        All items.
-    graph : ScoredComparisons
-        How they are compared.
-    keep_basis : bool, default=False
-        Whether basis items that are held out stay in the basis.
-    spectra : dict, optional
-        Where decompositions are kept for calls with other λ; they are let go unless it is given.
-    """
+    """A training problem to hold items out from, and the rules that say which hold-outs have a shortcut."""
 
     features: Features
     graph: ScoredComparisons
@@ -211,19 +199,7 @@ def _spare_items(scores: Float, codes: Index, n_queries: int) -> Index:
 def refit_without(problem: Problem, held: Index, alphas: Float) -> Float:
     """Train on the graph induced on the other items, and predict those held out.
 
-    Parameters
-    ----------
-    problem : Problem
-    held : ndarray of int64, shape (u,)
-    alphas : ndarray, shape (number of alphas,)
-
-    Returns
-    -------
-    ndarray, shape (u, outputs, number of alphas)
-
-    Notes
-    -----
-    The time and memory of training; several alphas share one decomposition.
+    Shapes: held (u,), alphas (number of alphas,); returns (u, outputs, number of alphas).
     """
     rest, rows = problem.without(held)
     solver = choose_solver(rest.features, rest.graph, len(alphas), tol=EXACT)
@@ -272,27 +248,7 @@ COLUMN_BYTES = 2**24
 class Decomposition:
     """The arrays of the table above for one graph.
 
-    Parameters
-    ----------
-    features : Features
-    graph : Comparisons
-    primal : bool
-        Which of the two forms it is.
-    trace : float
-        The trace of A, at least its largest eigenvalue; as if all were of the median's size where a few stand far out.
-    values : ndarray, shape (s,), or None
-        The eigenvalues μ; None if B belongs to one λ only.
-    left, rotated : ndarray, shape (m, s) and (s, k)
-    kernel : ndarray, shape (m, m), or None
-        K, if it was formed.
-    columns : ndarray, shape (m, s), or None
-        ``Φ B`` in the primal.
-    matrix, basis, target : ndarray, shape (s, s), (s, s) and (s, k)
-        A, B and the right-hand side that `rotated` is made of.
-    rounding : Rounding or None
-        How Cholesky's factorisation rounds A; None for a spectrum.
-    trusted : float, default=0
-        The λ from which on a spectrum has all digits.
+    Shapes: values (s,), left, rotated (m, s), kernel (m, m), columns (m, s), matrix, basis, target (s, s).
     """
 
     features: Features
@@ -385,25 +341,9 @@ def decompose(
 ) -> Iterator[tuple[Decomposition, Index]]:
     """Decompose once for many λ, or once for each of a few.
 
-    Parameters
-    ----------
-    features : Features
-    graph : Comparisons
-    lams : ndarray, shape (number of λ,)
-        The values that will be asked for.
-    scores : bool
-        Whether held-out scores are wanted, which need the right factor, rather than differences only.
-    dual : bool, default=False
-        Whether to use the dual form even where the primal is smaller.
-
-    Yields
-    ------
-    Decomposition, numbers
-        The factors, and which of the λ they serve.
-
-    Notes
-    -----
     Dual: O(m³) time, three m × m arrays (two without scores). Primal: O(m n² + n³) time, two m × n arrays.
+
+    Shapes: lams (number of λ,).
     """
     columns = None if dual else features.primal
     K: Float | None = None
@@ -526,25 +466,7 @@ class SmallPivotError(InvalidInputError):
 class DualInverse:
     """Γ at one λ, as a matrix or as a product ``Q diag(d) Qᵀ``, from which items may have left.
 
-    Parameters
-    ----------
-    coefficients : ndarray, shape (m, k)
-        ``e = Γ y`` for every output.
-    matrix : ndarray, shape (m, m), or None
-    left, d : ndarray, shape (m, s) and (s,), or None
-        The factors, where there is no matrix.
-    gone : ndarray, shape (items that left, m), or None
-        W: what is to be taken away is ``WᵀW``.
-    places : ndarray of int64, shape (m,), or None
-        The positions of the items in the matrix, if they are reordered.
-    error : float
-        The relative error that rounding leaves in predictions, as it is estimated.
-
-    Examples
-    --------
-    >>> inverse = DualInverse(np.array([[1.0], [0.0]]), matrix=np.array([[2.0, 1.0], [1.0, 2.0]]))
-    >>> inverse.without(np.array([0])).block(np.array([1])), inverse.residuals(np.array([0]))
-    (array([[1.5]]), array([[0.5]]))
+    Shapes: coefficients (m, k), matrix (m, m), left, d (m, s), gone (items that left, m), places (m,).
     """
 
     coefficients: Float
@@ -570,21 +492,6 @@ class DualInverse:
 
         where next to nothing is subtracted. Cholesky's factor and the inverse overwrite the kernel matrix: m³
         multiplications and additions in all, beside ``5/3 m³`` for a triangular inverse and its product with itself.
-
-        Parameters
-        ----------
-        features : Features
-        graph : ScoredComparisons
-            RLS, or one query in which every item counts the same.
-        lam : float
-        above_trace : bool, default=True
-            Whether λ may be larger than the trace: scores are then tiny relative to y, and no difference from y keeps
-            all their digits.
-
-        Returns
-        -------
-        DualInverse or None
-            None where rounding stops the factorisation, or where λ is larger than the trace and may not be.
         """
         A = features.centred_kernel(graph)
         lift = float(np.trace(A))
@@ -658,13 +565,7 @@ class DualInverse:
         return self.entries(items, items)
 
     def residuals(self, items: Index) -> Float:
-        """Return r with ``Γ_UU r = e_U``: the held-out residuals of these items, shape (u, k).
-
-        Raises
-        ------
-        SmallPivotError
-            If a pivot is too small to be trusted.
-        """
+        """Return r with ``Γ_UU r = e_U``: the held-out residuals of these items, shape (u, k)."""
         factor = _watched_factor(self.block(items))
         return np.asarray(lapack.dpotrs(factor, self.coefficients[items], lower=1)[0])
 
@@ -672,11 +573,6 @@ class DualInverse:
         """Return Γ of the problem without some items, by a Schur complement.
 
         λ stays what it is: it must be the one of all that leave. O(u² m) time, and u m numbers.
-
-        Raises
-        ------
-        SmallPivotError
-            If a pivot is too small to be trusted.
         """
         factor = _watched_factor(self.block(items))
         W, _info = lapack.dtrtrs(factor, self.rows(items), lower=1)

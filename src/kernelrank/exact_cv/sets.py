@@ -83,23 +83,10 @@ LONGEST_RUN = 4.0
 def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: bool = False) -> Float:
     """Return the scores of each set by the model trained without it.
 
-    Parameters
-    ----------
-    problem : Problem
-    sets : ItemSets
-    alphas : ndarray, shape (n,)
-    dual : bool, default=False
-        Whether to use the dual form even where the primal is smaller.
-
-    Returns
-    -------
-    ndarray, shape (total, k, n)
-        In the order of ``sets.items``.
-
-    Notes
-    -----
     One decomposition, then O(u² s + u³) time for a set of u items and each alpha, with s the size of the decomposition.
     Memory: that of the decomposition, the result, and blocks of 8 MiB.
+
+    Shapes: alphas (n,); returns (total, k, n).
     """
     all_zero = problem.nothing_to_compare(sets)
     learnable = ~all_zero.all(axis=1)
@@ -135,25 +122,7 @@ def share_scores(duplicate_of: Index, sets: ItemSets, scores: Float) -> None:
 def settle_ties(sets: ItemSets, scores: Float, size: Float | float = 0.0) -> None:
     """Make scores of a set equal that differ by rounding only; the array is overwritten.
 
-    Parameters
-    ----------
-    sets : ItemSets
-    scores : ndarray, shape (total, outputs, n)
-    size : float or ndarray, shape (outputs, n), default=0.0
-        The least range to expect, where the scores of a set may all be tied.
-
-    Notes
-    -----
-    One sort of the scores of each set, output and column, and a second one where there are ties. The range of a set is
-    that of its middle eight tenths, from eleven items on: an item far from all others does not tie these. Nor does a
-    chain of small steps.
-
-    Examples
-    --------
-    >>> scores = np.array([0.1 + 0.2, 0.3, 1.0])[:, None, None]
-    >>> settle_ties(ItemSets.of([[0, 1, 2]], 4), scores)
-    >>> scores.ravel().tolist()
-    [0.3, 0.3, 1.0]
+    Shapes: scores (total, outputs, n), size (outputs, n).
     """
     for u in np.flatnonzero(np.bincount(sets.sizes)).tolist():
         if u < 2:
@@ -289,11 +258,7 @@ def _by_decomposition(
 class _Shared:
     """One row of λ for all sets: what depends on them is computed once.
 
-    Parameters
-    ----------
-    problem : Problem
-    decomposition : Decomposition
-    lams : ndarray, shape (n,)
+    Shapes: lams (n,).
     """
 
     def __init__(self, problem: Problem, decomposition: Decomposition, lams: Float) -> None:
@@ -315,12 +280,7 @@ class _Shared:
 class _EachItsOwn:
     """A row of λ for each κ, where hardly two sets share one.
 
-    Parameters
-    ----------
-    problem : Problem
-    decomposition : Decomposition
-        With eigenvalues.
-    lams : ndarray, shape (kappas, n)
+    Shapes: lams (kappas, n).
     """
 
     def __init__(self, problem: Problem, decomposition: Decomposition, lams: Float) -> None:
@@ -451,19 +411,9 @@ UNEVEN = 1e-5
 class SetSystems:
     """``Γ_UU r = e_U`` for several sets U of one size and several λ, from the factors of a decomposition.
 
-    Parameters
-    ----------
-    graph : Comparisons
-        Scored queries, or the items of RLS.
-    uncompared : ndarray of bool, shape (m,)
-        The items that are compared with none.
-    items : ndarray of int64, shape (sets, u)
-    left : ndarray, shape (m, s)
-        Q.
-    sign : float
-        +1 where ``Γ = Q diag(d) Qᵀ``, -1 where ``λ Γ = L - Q diag(d) Q'ᵀ``.
-    right : ndarray, shape (m, s), optional
-        Q'; Q unless given.
+    Shapes: uncompared (m,), items (sets, u), left (m, s), right (m, s).
+
+    sign: +1 where ``Γ = Q diag(d) Qᵀ``, -1 where ``λ Γ = L - Q diag(d) Q'ᵀ``.
     """
 
     def __init__(
@@ -492,10 +442,7 @@ class SetSystems:
     def solve(self, e: Float, d: Float) -> Float:
         """Overwrite e_U by r, shape (sets, u, k, n); return the smallest relative pivots, shape (sets, n).
 
-        Parameters
-        ----------
-        e : ndarray, shape (sets, u, k, n)
-        d : ndarray, shape (1 or sets, s, n)
+        Shapes: e (sets, u, k, n), d (1 or sets, s, n).
         """
         u, n, symmetric = self.items.shape[1], d.shape[2], self.right is self.Q
         more_items = self.sign < 0 and u > self.Q.shape[2]
@@ -599,16 +546,7 @@ class SetSystems:
 def _solve_scaled(G: Float, root: Float, e: Float) -> Float:
     """Overwrite e by the solutions of ``(I - √d G √d) x = e`` for every set and λ; return the smallest pivots.
 
-    Parameters
-    ----------
-    G : ndarray, shape (sets, s, s)
-    root : ndarray, shape (1 or sets, s, n)
-        √d.
-    e : ndarray, shape (sets, s, k, n)
-
-    Returns
-    -------
-    ndarray, shape (sets, n)
+    Shapes: G (sets, s, s), root (1 or sets, s, n), e (sets, s, k, n); returns (sets, n).
     """
     n_sets, s, _k, n = e.shape
     pivots = np.zeros((n_sets, n))
@@ -638,17 +576,7 @@ def _corners(u: int) -> Index:
 def _solve_packed(M: Float, e: Float, diagonal: Float) -> Float:
     """Overwrite e by the solutions of ``M x = e`` for every set and λ; return the smallest relative pivots.
 
-    Parameters
-    ----------
-    M : ndarray, shape (sets, u (u + 1) / 2, n)
-        Packed lower triangles.
-    e : ndarray, shape (sets, u, k, n)
-    diagonal : ndarray, shape (1 or sets, u, 1 or n)
-        What pivots are compared with.
-
-    Returns
-    -------
-    ndarray, shape (sets, n)
+    Shapes: e (sets, u, k, n), diagonal (1 or sets, u, 1 or n); returns (sets, n).
     """
     (n_sets, u, k, n), size = e.shape, M.shape[1]
     both = np.empty((n_sets, size + k * u, n))
@@ -692,12 +620,6 @@ def _factorise_and_solve(M: Float, u: int, k: int) -> None:
 
     A right-hand side is eliminated forwards as one more row of the matrix would be. The innermost loops run over λ,
     whose numbers stand side by side, so that all λ are factorised together.
-
-    Parameters
-    ----------
-    M : ndarray, shape (sets, u (u + 1) / 2 + k u, n)
-        The diagonal of the factor is stored as its reciprocals.
-    u, k : int
     """
     n = M.shape[2]
     for q in range(M.shape[0]):

@@ -82,31 +82,13 @@ __all__ = ["BlockMinimum", "DenseMinimum", "Fold", "FoldResiduals", "transduce"]
 def transduce(problem: Problem, unscored: Index, folds: ItemSets, alpha: float, anchors: Float) -> tuple[Float, Float]:
     """Return the scores of the unscored items for every anchor, and the inductive prediction.
 
-    Parameters
-    ----------
-    problem : Problem
-        All items, over a `ScoredQueries` graph with ties included; the scores of unscored items are not looked at.
-    unscored : ndarray of int64, shape (v,)
-        The items of the unscored queries.
-    folds : ItemSets
-        A partition of the items into unions of whole queries.
-    alpha : float
-    anchors : ndarray, shape (n,)
-        The values of γ, all positive.
-
-    Returns
-    -------
-    scores : ndarray, shape (v, outputs, n)
-    inductive : ndarray, shape (v, outputs)
-        The prediction of the model trained on the scored queries.
-
-    Notes
-    -----
     With s the smaller of the numbers of items m and of columns, one factorisation of size s and a training, O(s²) for
     each item and O(u² s + u³) for a fold of u items. Then, unless v exceeds twice the columns, O(m v s + m v²) and one
     decomposition of size v, after which an anchor costs O(v²): a Cholesky factorisation for one anchor, eigenvectors
     for several. Otherwise O(u³) for a fold and O(v s² + s³) for each anchor. Memory: two m × s arrays and the smaller
     of v² and 4 s².
+
+    Shapes: unscored (v,), anchors (n,); returns scores (v, outputs, n), returns inductive (v, outputs).
     """
     assert isinstance(problem.graph, ScoredQueries)
     _refuse_size(problem)
@@ -150,15 +132,7 @@ class Fold:
 class FoldResiduals:
     """T: ``T_UU = C_U`` and, for W outside the fold U, ``T_UW = sign B_U Q_Wᵀ``.
 
-    Parameters
-    ----------
-    graph : ScoredQueries
-    folds : list of Fold
-    unscored : ndarray of int64, shape (v,)
-    primal : bool
-    sign : float
-    left, right : ndarray, shape (m, s)
-        B and Q.
+    Shapes: unscored (v,), left, right (m, s).
     """
 
     graph: ScoredQueries
@@ -340,17 +314,7 @@ class DenseMinimum:
 class BlockMinimum:
     """The same for ``T_V = A - B Q_Vᵀ`` in the singular vectors of the blocks of A; nothing v × v is formed.
 
-    Parameters
-    ----------
-    blocks : list of (ndarray, ndarray)
-        For each fold the numbers of its unscored items and the right singular vectors Y of its block.
-    sigma : ndarray, shape (v,)
-    left, right : ndarray, shape (v, s)
-        B̂ and Q̂.
-    rest : ndarray, shape (s, s)
-        S.
-    g : ndarray, shape (v, k)
-        ``T_Vᵀ ρ`` in the same basis.
+    Shapes: sigma (v,), left, right (v, s), rest (s, s), g (v, k).
     """
 
     blocks: list[tuple[Index, Float]]

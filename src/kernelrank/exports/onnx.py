@@ -47,18 +47,7 @@ def onnx_fault(formula: ScoringFormula) -> str | None:
 
 
 def onnx_model(formula: ScoringFormula, *, dtype: Precision = "float64") -> bytes:
-    """Return an ONNX file: input ``X``, or one input for each column of a prepared table; output ``scores``.
-
-    Parameters
-    ----------
-    formula : ScoringFormula
-    dtype : {"float64", "float32"}, default="float64"
-        The type of the numbers that go in and come out.
-
-    Returns
-    -------
-    bytes
-    """
+    """Return an ONNX file: input ``X``, or one input for each column of a prepared table; output ``scores``."""
     try:
         import onnx
     except ImportError:

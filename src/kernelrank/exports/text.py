@@ -288,13 +288,7 @@ def _sum(parts: Sequence[str]) -> str:
 
 
 def _number(value: float) -> str:
-    """Write a number so that it is read back to the last bit, in double precision.
-
-    Examples
-    --------
-    >>> _number(0.1), _number(-2), _number(1e-300)
-    ('1e-1', '(-2e0)', '1e-300')
-    """
+    """Write a number so that it is read back to the last bit, in double precision."""
     mantissa, _, exponent = f"{value:.16e}".partition("e")
     for digits in range(17):
         mantissa, _, exponent = f"{value:.{digits}e}".partition("e")

@@ -339,11 +339,6 @@ def basis_stream(random_state: RandomStateLike) -> np.random.RandomState:
 
     Shuffled folds with the same seed would be drawn from the same permutation of the items, so that a fold could be
     the basis itself. A seed always has the same stream; a RandomState gives another one at each call.
-
-    Examples
-    --------
-    >>> bool(basis_stream(0).randint(1000) == basis_stream(0).randint(1000) != np.random.RandomState(0).randint(1000))
-    True
     """
     if isinstance(random_state, Integral):
         seed = int(random_state)
@@ -354,13 +349,7 @@ def basis_stream(random_state: RandomStateLike) -> np.random.RandomState:
 
 
 def uniformly(size: int, n_items: int, random_state: np.random.RandomState) -> Index:
-    """Draw items without repetition, every item as likely as any other.
-
-    Examples
-    --------
-    >>> uniformly(3, 3, np.random.RandomState(0))
-    array([0, 1, 2])
-    """
+    """Draw items without repetition, every item as likely as any other."""
     _check_size(size, n_items)
     return np.sort(random_state.permutation(n_items)[:size]).astype(np.int64)
 
@@ -369,12 +358,6 @@ def by_query(size: int, queries: Queries, random_state: np.random.RandomState) -
     """Draw the same number of items from every query, as far as it has so many.
 
     The queries take turns, in random order; each gives one of its items that is not drawn yet. O(m log m).
-
-    Examples
-    --------
-    >>> queries = Queries.from_labels(["a", "a", "a", "b"], 4)
-    >>> sorted(queries.codes[by_query(2, queries, np.random.RandomState(0))].tolist())
-    [0, 1]
     """
     _check_size(size, queries.n_items)
     shuffled = random_state.permutation(queries.n_items)
@@ -393,18 +376,7 @@ def by_leverage(
     A pilot S of twice the size is drawn uniformly; the leverage of item i at the regularisation alpha is close to
     ``(k_ii - k_iS (K_SS + alpha I)⁻¹ k_Si) / alpha`` plus nothing for what the pilot explains. O(m size (n + size)).
 
-    Parameters
-    ----------
-    size : int
-    kernel : Kernel
-    X : array or sparse matrix, shape (m, n)
-    random_state : numpy.random.RandomState
-    alpha : float, optional
-        The mean of the kernel's diagonal over the size of the pilot, unless given.
-
-    Returns
-    -------
-    ndarray of int64, ascending
+    Shapes: X (m, n).
     """
     m = X.shape[0]
     _check_size(size, m)
@@ -441,19 +413,7 @@ def _check_size(size: int, n_items: int) -> None:
 
 
 def choose_basis(basis: int | Index, n_items: int, random_state: np.random.RandomState) -> Index:
-    """Return the items of a basis: a number of them drawn uniformly without repetition, or those given.
-
-    Parameters
-    ----------
-    basis : int or array of int
-    n_items : int
-        The number of training items.
-    random_state : numpy.random.RandomState
-
-    Returns
-    -------
-    ndarray of int64, ascending if drawn
-    """
+    """Return the items of a basis: a number of them drawn uniformly without repetition, or those given."""
     if isinstance(basis, (int, np.integer)):
         return uniformly(int(basis), n_items, random_state)
     chosen = np.asarray(basis)
@@ -468,13 +428,7 @@ def choose_basis(basis: int | Index, n_items: int, random_state: np.random.Rando
 
 
 def lose_the_basis(sets: ItemSets, basis: Index) -> NDArray[np.bool_]:
-    """Return which sets hold out every basis item, so that the model without them is zero; warn if there are any.
-
-    Examples
-    --------
-    >>> lose_the_basis(ItemSets.of([[0, 1], [1, 2]], 4), np.array([0, 3]))
-    array([False, False])
-    """
+    """Return which sets hold out every basis item, so that the model without them is zero; warn if there are any."""
     empty = np.add.reduceat(np.isin(sets.items, basis), sets.bounds[:-1], dtype=np.int64) == len(basis)
     if empty.any():
         warnings.warn(
@@ -515,23 +469,9 @@ UNSURE = 1e4
 class KernelMap:
     """Turns items into features whose inner products are the Nyström approximation of the kernel.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    size : int
-        The number of basis items, r.
-    taken : ndarray of int64, shape (rank,)
-        The places in the basis of the items that were taken, in their order.
-    U : ndarray, shape (rank, rank)
-        The upper triangular factor of their kernel.
-    left : ndarray of int64, shape (size - rank,)
-        The places of the others.
-    across : ndarray, shape (rank, size - rank)
-        The features of the others, as columns.
-
-    Notes
-    -----
     O(r³/3) time to build; O(t r n + t r²) for the features of t items.
+
+    Shapes: taken (rank,), U (rank, rank), left (size - rank,), across (rank, size - rank).
     """
 
     kernel: Kernel
@@ -609,23 +549,9 @@ class KernelMap:
     def lost_directions(self, columns: Index, gone: Index, rows: Float) -> Float | None:
         """Return directions that the basis no longer spans without some of its items.
 
-        Parameters
-        ----------
-        columns : ndarray of int64, shape (h,)
-            The columns of the features whose items leave.
-        gone : ndarray of int64
-            The places in `left` of the items that leave.
-        rows : ndarray, shape (h, rank)
-            The rows of ``U⁻¹`` at these columns, in any orthonormal basis of the features.
-
-        Returns
-        -------
-        ndarray, shape (at most h, rank), or None
-            Rows in the same basis; None where rounding leaves open whether a direction is spanned.
-
-        Notes
-        -----
         No time where the basis has full rank; else O(r h²) for a basis of r.
+
+        Shapes: columns (h,), rows (h, rank); returns (at most h, rank).
         """
         if len(self.left) == len(gone) or len(columns) == 0:
             return rows
@@ -650,19 +576,6 @@ class KernelMap:
         Householder reflections turn that into the first axes; the other columns of the turned Φ are features whose
         inner products are the Nyström kernel of the items left.
 
-        Parameters
-        ----------
-        places : ndarray of int64
-            Places in the basis.
-
-        Returns
-        -------
-        callable or None
-            From ndarray, shape (t, rank), to ndarray, shape (t, at least rank - h); None where rounding leaves open
-            whether an item left stands in for one that leaves.
-
-        Notes
-        -----
         O(r h²) time for h items, and O(t r h) for the features of t items, where a new map would cost O(t r²).
         """
         columns = np.flatnonzero(np.isin(self.taken, places))
@@ -699,13 +612,7 @@ class KernelMap:
 class KernelRows:
     """The features of many items, computed on demand and never stored.
 
-    Parameters
-    ----------
-    kernel_map : KernelMap
-    X : array or sparse matrix, shape (m, n), or kernels with the items taken (m, rank) if precomputed
-    basis_items : array or sparse matrix, shape (rank, n), or None if precomputed
-    plain : bool, default=False
-        Whether rows are the kernels themselves, without the map.
+    Shapes: X (m, n), basis_items (rank, n).
     """
 
     dtype = np.dtype(np.float64)
@@ -730,20 +637,9 @@ class KernelRows:
 def kernel_scores(kernel: Kernel, X: Matrix, basis: Matrix, coefficients: Float) -> Float:
     """Return ``k(X, basis) coefficients``, rows of the kernel computed in blocks; items with the same row are tied.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    X : array or sparse matrix, shape (t, n), or (t, r) if precomputed
-    basis : array or sparse matrix, shape (r, n)
-    coefficients : ndarray, shape (r, outputs)
-
-    Returns
-    -------
-    ndarray, shape (t, outputs)
-
-    Notes
-    -----
     O(t r n) time for a named kernel; memory one block of at most 64 MiB, never t × r.
+
+    Shapes: X (t, n), or (t, r), basis (r, n), coefficients (r, outputs); returns (t, outputs).
     """
     if kernel.precomputed:
         return product(X, coefficients)

@@ -226,22 +226,9 @@ def duplicate_rows(X: Matrix) -> Index:
     Every row gets a number of 64 bits, the sum of what is made of its entries: integers, so that the same rows have the
     same sum in any order. Rows that share one are compared.
 
-    Parameters
-    ----------
-    X : array or sparse matrix, shape (m, n)
-
-    Returns
-    -------
-    ndarray of int64, shape (m,)
-
-    Notes
-    -----
     O(m n) time, or O(nnz), and O(m log m); memory O(m) and blocks, O(nnz) for a sparse X.
 
-    Examples
-    --------
-    >>> duplicate_rows(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]))
-    array([ 0, -1,  0])
+    Shapes: X (m, n); returns (m,).
     """
     if X.shape[0] < 2:
         return np.full(X.shape[0], -1, dtype=np.int64)

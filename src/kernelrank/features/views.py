@@ -141,18 +141,9 @@ def _numbers_of(columns: list[Any], names: Sequence[str] | None) -> Index:
 class ViewMap:
     """The empirical kernel map of a basis, on some of the columns.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    columns : ndarray of int64, or None
-        The columns that the kernel sees; None for all.
-    items : array or sparse matrix, shape (r, n)
-        The basis items, with these columns only.
-    map : KernelMap
-
-    Notes
-    -----
     O(r² n + r³) time to build, and O(t r n + t r²) for the features of t items.
+
+    Shapes: items (r, n).
     """
 
     kernel: Kernel
@@ -194,18 +185,9 @@ class ViewMap:
         w. So Q spans these features: a QR decomposition with pivots that ends where rounding is all that is left, as
         the factorisation of the map does. Items without a column of their own may take the place of those that leave.
 
-        Parameters
-        ----------
-        places : ndarray of int64
-            Places in the basis.
-
-        Returns
-        -------
-        ndarray, shape (rank, rank of what is left)
-
-        Notes
-        -----
         O(r³) time, whatever the number of items.
+
+        Shapes: returns (rank, rank of what is left).
         """
         left = np.setdiff1d(np.arange(self.map.size), places)
         if len(left) == self.map.size:
@@ -228,10 +210,7 @@ class ViewMap:
 class JointRows:
     """The features of several views side by side, computed on demand and never stored.
 
-    Parameters
-    ----------
-    views : sequence of ViewMap
-    X : array or sparse matrix, shape (m, n)
+    Shapes: X (m, n).
     """
 
     dtype = np.dtype(np.float64)

@@ -79,16 +79,7 @@ class Bundle(PairSolver):
 class BundlePath:
     """The best point so far, and the planes below the loss.
 
-    Parameters
-    ----------
-    problem : PairProblem
-    alpha : float
-    w : ndarray, shape (r,)
-        Where to start.
-    tol : float
-        The gap that is aimed at.
-    plane : Plane, optional
-        A plane that is known already.
+    Shapes: w (r,).
     """
 
     def __init__(self, problem: PairProblem, alpha: float, w: Float, tol: float, plane: Plane | None = None) -> None:
@@ -180,24 +171,7 @@ MOST_UNUSED = 25
 class CuttingPlanes:
     """Planes below a loss.
 
-    Parameters
-    ----------
-    size : int
-        The number of unknowns, r.
-    alpha : float
-        Regularisation strength.
-
-    Notes
-    -----
     With k planes: O(k r) time to add one, O(k³) for a system inside `minimise`, memory k × r.
-
-    Examples
-    --------
-    >>> planes = CuttingPlanes(1, 0.5)
-    >>> planes.add(Plane(np.array([-2.0]), 2.0))
-    >>> planes.add(Plane(np.array([0.0]), 0.0))
-    >>> planes.minimise()  # of max(2 - 2 w, 0) + w² / 2
-    (array([1.]), 0.5)
     """
 
     def __init__(self, size: int, alpha: float) -> None:
@@ -259,23 +233,7 @@ def maximise_on_simplex(Q: Float, b: Float, start: Float) -> Float:
     step ends where the first reaches zero, and that plane leaves; otherwise the plane that is most above the others at
     the solution enters, until none is.
 
-    Parameters
-    ----------
-    Q : ndarray, shape (k, k)
-        Positive semidefinite.
-    b : ndarray, shape (k,)
-    start : ndarray, shape (k,)
-        A feasible β; a good one saves steps.
-
-    Returns
-    -------
-    ndarray, shape (k,)
-        Feasible whatever rounding does.
-
-    Examples
-    --------
-    >>> maximise_on_simplex(np.eye(3), np.array([0.5, 0.0, -9.0]), np.array([0.0, 0.0, 1.0]))
-    array([0.75, 0.25, 0.  ])
+    Shapes: Q (k, k), b (k,), start (k,); returns (k,).
     """
     beta, free, barred = start.copy(), start > 0, np.zeros(len(start), dtype=bool)
     curvature, height = float(np.diagonal(Q).mean()), float(np.abs(b).max())

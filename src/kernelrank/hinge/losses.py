@@ -30,18 +30,7 @@ __all__ = ["Hinge", "SmoothedHinge", "SquaredHinge"]
 
 
 class Hinge(PairLoss):
-    """``Σ weight max(0, 1 - margin)``, with a subgradient.
-
-    Parameters
-    ----------
-    pairs : Pairs
-
-    Examples
-    --------
-    >>> from kernelrank.hinge import ListedPairs
-    >>> Hinge(ListedPairs(2, np.array([[0, 1]]), np.ones(1))).at(np.array([0.25, 0.0])).value
-    0.75
-    """
+    """``Σ weight max(0, 1 - margin)``, with a subgradient."""
 
     def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs
@@ -62,18 +51,7 @@ class Hinge(PairLoss):
 
 
 class SquaredHinge(PairLoss):
-    """``Σ weight max(0, 1 - margin)²``.
-
-    Parameters
-    ----------
-    pairs : Pairs
-
-    Examples
-    --------
-    >>> from kernelrank.hinge import ListedPairs
-    >>> SquaredHinge(ListedPairs(2, np.array([[0, 1]]), np.ones(1))).at(np.array([0.5, 0.0])).value
-    0.25
-    """
+    """``Σ weight max(0, 1 - margin)²``."""
 
     def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs
@@ -97,21 +75,7 @@ class SquaredHinge(PairLoss):
 
 
 class SmoothedHinge(PairLoss):
-    """The hinge, smoothed over margins from ``1 - width`` to one.
-
-    Parameters
-    ----------
-    pairs : Pairs
-    width : float
-        μ. The smoothed loss lies below the hinge by at most ``width / 2`` for each pair.
-
-    Examples
-    --------
-    >>> from kernelrank.hinge import ListedPairs
-    >>> point = SmoothedHinge(ListedPairs(2, np.array([[0, 1]]), np.ones(1)), 0.5).at(np.array([0.75, 0.0]))
-    >>> point.value, point.loss, point.slack
-    (0.0625, 0.25, 0.125)
-    """
+    """The hinge, smoothed over margins from ``1 - width`` to one."""
 
     def __init__(self, pairs: Pairs, width: float) -> None:
         self.pairs = pairs
@@ -162,14 +126,7 @@ class SmoothedHinge(PairLoss):
         A pair at an edge of the band may be taken for one beyond it: β is then as far outside [0, 1] as the margin is
         beyond the edge.
 
-        Parameters
-        ----------
-        placed : PlacedPairs
-        f : ndarray, shape (m,)
-        below_one, inside : float
-            The weight of the pairs with a margin below one, and inside the band.
-        enough : float
-            An error of the gradient that may be taken as it is.
+        Shapes: f (m,).
         """
         mu, count_error = self.width, self.pairs.count_error
         size, largest = 2.0 + float(np.abs(f).max()), 2.0 + float(np.abs(placed.scores).max())
@@ -186,15 +143,7 @@ class SmoothedHinge(PairLoss):
         From the pairs inside alone: as the difference of all pairs and those below it would lose as many digits of the
         whole loss as μ has zeros, and prove a gap that is not there.
 
-        Parameters
-        ----------
-        scores : ndarray, shape (m,)
-        difference : ndarray, shape (m,)
-            The weight of the pairs that each item ends, less that of the pairs that it heads.
-        count : float
-            The weight of all pairs.
-        curved : float
-            ``Σ margin² / μ``.
+        Shapes: scores (m,), difference (m,).
         """
         linear = float(difference @ scores)
         return max(linear + count - (2.0 * linear + count) / self.width - curved, 0.0)
@@ -220,14 +169,7 @@ def _hinge_rounding(
 ) -> float:
     """Bound the error of ``Σ (1 - margin)₊``, each score being off by `error` at most.
 
-    Parameters
-    ----------
-    pairs, placed
-        The pairs, with their margins at the scores f.
-    f : ndarray, shape (m,)
-    error, enough : float
-    below_one : float
-        The weight of the pairs that the loss was added up from.
+    Shapes: f (m,).
     """
     moved, weight = _near(pairs, placed, f, error, enough)
     largest = 2.0 + float(np.abs(placed.scores).max())

@@ -393,14 +393,6 @@ FILLED = 0.1
 class NewtonSystem:
     """Systems of one problem and one alpha, each solved in the way that costs less.
 
-    Parameters
-    ----------
-    problem : PairProblem
-    alpha : float
-        Regularisation strength.
-
-    Notes
-    -----
     A conjugate-gradient step costs two products with Φ and O(m log m). A factorisation for s items costs O(s³), and
     O(s r) for each item whose kernels are not known yet, memory 4 s²; with r < s dense columns O(s r²), memory s².
     """

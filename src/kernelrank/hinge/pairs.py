@@ -114,29 +114,7 @@ class LossPoint:
 
     The plane ``offset + gradient · f`` lies below the loss for all scores f: a point of the dual problem.
 
-    Parameters
-    ----------
-    value : float
-        What is minimised.
-    gradient : ndarray, shape (m,)
-        Its gradient by the scores, or a subgradient.
-    loss : float
-        What was asked for: the value itself, or the loss that the value is a smooth bound of.
-    rounding : callable
-        Takes how far a score may be from the one that was meant, and an error that may be taken as it is: a rough
-        bound below it is enough. Bounds how far `loss` is from the loss at the scores that were meant and, where the
-        loss is smooth, `gradient` from its gradient there.
-    offset : float
-        The constant of the plane.
-    plane_rounding : callable or None
-        Takes an error of the gradient that may be taken as it is. Bounds how far `offset` and `gradient` are from a
-        plane below the loss.
-    slack : float
-        How much of the gap between `loss` and its dual the smoothing alone accounts for; zero without smoothing.
-    curvature : Curvature or None
-        The (generalised) Hessian, which maps v to its product with v.
-    inside : callable or None
-        Returns the part of the gradient that comes from the pairs inside a smoothed band, shape (m,).
+    Shapes: gradient (m,).
     """
 
     value: float
@@ -168,24 +146,9 @@ class PairLoss(ABC):
 class ListedPairs(Pairs):
     """A list of l pairs over m items; a pair may occur many times, and in both directions.
 
-    Parameters
-    ----------
-    n_items : int
-        The number of items, m.
-    pairs : ndarray of int, shape (l, 2)
-        The item of column 0 belongs above that of column 1.
-    weight : ndarray, shape (l,)
-        The weight of each pair.
-
-    Notes
-    -----
     O(m + l) time for everything; memory O(l).
 
-    Examples
-    --------
-    >>> pairs = ListedPairs(3, np.array([[0, 1], [0, 2]]), np.ones(2))
-    >>> pairs.place(np.array([0.5, 0.0, -1.0])).counts(1.0)
-    (array([1., 0., 0.]), array([0., 1., 0.]))
+    Shapes: pairs (l, 2), weight (l,).
     """
 
     def __init__(self, n_items: int, pairs: Index, weight: Float) -> None:
@@ -268,21 +231,7 @@ Number = TypeVar("Number", bound=np.generic)
 class ScoredPairs(Pairs):
     """The pairs (h, l) of each query whose levels differ, of weight ``c_q upper_h lower_l``: scores, or censored times.
 
-    Parameters
-    ----------
-    levels : PairLevels
-        The level of each item, and what it weighs on either side of a pair.
-
-    Notes
-    -----
     O(m) time to build, O(m log m) to place, and for each sum, for any number of levels; memory O(m).
-
-    Examples
-    --------
-    >>> pairs = ScoredPairs.of_scores(np.array([3.0, 1.0, 1.0]), Queries.from_labels(None, 3))
-    >>> placed = pairs.place(np.array([0.5, 0.0, -1.0]))
-    >>> pairs.total, [placed.back(counts) for counts in placed.counts(1.0)]
-    (2.0, [array([1., 0., 0.]), array([0., 1., 0.])])
     """
 
     def __init__(self, levels: PairLevels) -> None:
@@ -304,16 +253,7 @@ class ScoredPairs(Pairs):
     ) -> ScoredPairs:
         """Return the pairs with ``y_h > y_l``, of weight ``c_q w_h w_l``. Ties in y are no pairs.
 
-        Parameters
-        ----------
-        y : ndarray, shape (m,)
-            The true scores.
-        queries : Queries
-            Which items belong together.
-        weight : ndarray, shape (m,), optional
-            Item weights w; one unless given.
-        query_weight : {"pairs", "items", "queries"}, default="pairs"
-            Which units have equal weight: ``c_q`` is 1, ``1 / W_q`` or one over the weight of all pairs of the query.
+        Shapes: y (m,), weight (m,).
         """
         levels = ScoredQueries(y[:, None], queries, weight=weight, cost="unit", query_weight=query_weight).pair_levels()
         assert levels is not None
@@ -495,31 +435,9 @@ class _PlacedScoredPairs(PlacedPairs):
 class Curvature:
     """``H = scale · L``, where L is the Laplacian of the pairs with a margin in ``[low, high)``.
 
-    Parameters
-    ----------
-    placed : PlacedPairs
-        The pairs with their margins.
-    degree : ndarray, shape (m,)
-        The diagonal of L, in the order of `placed`.
-    low, high : float
-        The range of margins.
-    scale : float
-        What the weight of every pair is multiplied by.
-
-    Notes
-    -----
     O(m log m) time for a product with scored pairs; `matrix` takes s² time and memory for s items.
 
-    Examples
-    --------
-    >>> from kernelrank.hinge import ListedPairs
-    >>> placed = ListedPairs(3, np.array([[2, 0]]), np.ones(1)).place(np.zeros(3))
-    >>> H = Curvature(placed, np.array([1.0, 0.0, 1.0]), -1.0, 1.0, 2.0)
-    >>> H(np.array([1.0, 0.0, 0.0])), H.trace
-    (array([ 2.,  0., -2.]), 4.0)
-    >>> H.matrix()
-    (array([0, 2]), array([[ 2., -2.],
-           [-2.,  2.]]))
+    Shapes: degree (m,).
     """
 
     placed: PlacedPairs
@@ -572,26 +490,13 @@ def sum_error(terms: float) -> float:
     """Return the largest relative error of a sum of n terms, ``n u / (1 - n u)``.
 
     u is half the distance from one to the next number.
-
-    Examples
-    --------
-    >>> f"{sum_error(1000):.2g}"
-    '1.1e-13'
     """
     return terms * UNIT / (1.0 - min(terms * UNIT, 0.5))
 
 
 @dataclass(frozen=True)
 class Rounding:
-    """Bounds of the errors of a number and of a gradient that comes with it.
-
-    Parameters
-    ----------
-    value : float
-        Of the number.
-    gradient : float
-        Of the gradient by the scores: the sum of the absolute errors over the items.
-    """
+    """Bounds of the errors of a number and of a gradient that comes with it."""
 
     value: float
     gradient: float

@@ -64,15 +64,7 @@ ROUGH = 0.1
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proved about w.
-
-    Parameters
-    ----------
-    objective : float
-        ``J(w)``, rounded.
-    gap : float
-        ``J(w) - min J`` is at most this share of ``J(w)``, with all digits.
-    """
+    """What is proved about w."""
 
     objective: float
     gap: float
@@ -82,18 +74,7 @@ class Certificate:
 class Plane:
     """A plane ``offset + slope · w`` that lies below the loss, up to rounding.
 
-    Parameters
-    ----------
-    slope : ndarray, shape (r,)
-        ``Φᵀg``.
-    offset : float
-    gradient_error : float, default=0.0
-        How far g may be from the gradient of such a plane, added up over the items.
-    offset_error : float, default=0.0
-    slope_error : ndarray, shape (r,), or float, default=0.0
-        What else the slope may be off by.
-    product_error : float, default=0.0
-        What the product of g with Φᵀ may be off by, in units of the largest feature in each column.
+    Shapes: slope (r,), slope_error (r,).
     """
 
     slope: Float
@@ -119,14 +100,7 @@ class Plane:
 class _Objective:
     """The objective at w.
 
-    Parameters
-    ----------
-    value, error : float
-        What was computed, and how far it may be from the truth.
-    gradient : ndarray, shape (m,)
-        That of the loss by the scores.
-    gradient_error : float
-        How far it may be from the truth.
+    Shapes: gradient (m,).
     """
 
     value: float
@@ -149,16 +123,6 @@ class _Objective:
 class Proof:
     """How the distance of a point from the minimum is proved.
 
-    Parameters
-    ----------
-    problem : PairProblem
-    loss : PairLoss
-    alpha : float
-    enough : float
-        An error, as a share of the objective, that may be taken as it is: a rough bound below it is enough.
-
-    Notes
-    -----
     One product with Φ, and once for a problem a search for the largest feature in each column. Sharp bounds take two
     sweeps of the pairs more.
     """
@@ -169,17 +133,7 @@ class Proof:
     enough: float
 
     def by_plane(self, w: Float, scores: Float, point: LossPoint, plane: Callable[[float], Plane]) -> Certificate:
-        """Prove by a plane how far w is from the minimum.
-
-        Parameters
-        ----------
-        w, scores : ndarray, shapes (r,), (m,)
-            A point, and ``Φ w`` as it was kept up to date; it is computed anew here.
-        point : LossPoint
-            The loss at `scores`.
-        plane : callable
-            Returns a plane, given an error of its gradient that may be taken as it is.
-        """
+        """Prove by a plane how far w is from the minimum."""
         objective = self._evaluate(w, scores, point)
         largest, alpha = self.problem.magnitudes, self.alpha
         below = plane(self.enough * objective.value / float(largest @ np.abs(w) + 1e-300))
@@ -305,15 +259,7 @@ MANY_QUERIES = 1_000
 
 @dataclass(frozen=True)
 class CertifiedSolution(Solution):
-    """A solution with a certificate: a proven bound on its distance from the minimum.
-
-    Parameters
-    ----------
-    objective : float
-        ``loss + alpha ‖w‖²`` at the solution, rounded.
-    gap : float
-        No w has an objective below ``1 - gap`` times that of the solution, rounding included.
-    """
+    """A solution with a certificate: a proven bound on its distance from the minimum."""
 
     objective: float = field(default=np.nan)
     gap: float = field(default=np.inf)
@@ -322,15 +268,6 @@ class CertifiedSolution(Solution):
 class PairProblem:
     """Features and pairs, ready for every alpha.
 
-    Parameters
-    ----------
-    features : ColumnFeatures
-        Φ (m × r).
-    comparisons : Comparisons
-        A graph whose pairs are known; see `pairs_of`.
-
-    Notes
-    -----
     O(m log m) time; the Gram matrix is computed on first use, O(m r²).
     """
 
@@ -429,12 +366,7 @@ class PairProblem:
 class ItemSpan:
     """An orthonormal basis Q (n × m) of the span of wide items, ``Q = Xᵀ R⁻¹``, which need not be formed.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (m, n)
-        X, or ``Qᵀ`` itself.
-    factor : ndarray, shape (m, m), or None
-        R, upper triangular; None where the rows are ``Qᵀ``.
+    Shapes: rows (m, n), factor (m, m).
     """
 
     rows: Float
@@ -492,25 +424,7 @@ def warn_of_gap(name: str, n_iter: int, gap: float, tol: float, *, exhausted: bo
 
 
 def pairs_of(comparisons: Comparisons) -> Pairs:
-    """Return the pairs that a graph compares, with their weights; magnitudes and ties are ignored.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-        Listed pairs, or a graph whose items have levels.
-
-    Returns
-    -------
-    Pairs
-
-    Examples
-    --------
-    >>> from kernelrank.comparisons import ScoredQueries
-    >>> from kernelrank.base.labels import Queries
-    >>> graph = ScoredQueries(np.array([[3.0], [1.0], [1.0]]), Queries.from_labels(None, 3), ties="exclude")
-    >>> pairs_of(graph).total
-    2.0
-    """
+    """Return the pairs that a graph compares, with their weights; magnitudes and ties are ignored."""
     listed = comparisons.listed_pairs()
     if listed is not None:
         return ListedPairs(comparisons.n_items, *listed)
@@ -550,17 +464,7 @@ class ConvexLine(Protocol[Point]):
 
 @dataclass(frozen=True)
 class Line:
-    """The objective ``loss(p + t Φd) + alpha ‖w + t d‖²`` along d.
-
-    Parameters
-    ----------
-    loss : PairLoss
-    alpha : float
-    w, scores : ndarray, shapes (r,), (m,)
-        Where the line begins: w and ``p = Φ w``.
-    d, d_scores : ndarray, shapes (r,), (m,)
-        Its direction: d and ``Φ d``.
-    """
+    """The objective ``loss(p + t Φd) + alpha ‖w + t d‖²`` along d."""
 
     loss: PairLoss
     alpha: float
@@ -580,23 +484,7 @@ class Line:
 
 
 def search(line: ConvexLine[Point], first: Point, t: float, enough: float = ENOUGH) -> tuple[float, Point]:
-    """Find where the slope is nearly zero.
-
-    Parameters
-    ----------
-    line : ConvexLine
-    first : object
-        What `at` returns for t = 0.
-    t : float
-        Where to look first.
-    enough : float
-        Stop when the slope is below this share of the first one.
-
-    Returns
-    -------
-    (t, object)
-        Zero and the first point if the direction does not lead down.
-    """
+    """Find where the slope is nearly zero."""
     low, high = 0.0, np.inf
     at_low = slope = line.slope(0.0, first)
     if not slope < 0:
@@ -643,23 +531,7 @@ def solve_roughly(
 ) -> tuple[Float, Float]:
     """Solve ``H d = b`` from zero; also return Φ d, which each product has found on its way.
 
-    Parameters
-    ----------
-    hessian : callable
-        Maps v (p,) to ``H v`` and ``Φ v``.
-    b : ndarray, shape (p,)
-    precondition : callable
-        Multiplies with a symmetric matrix that resembles the inverse of H.
-    x_scores : ndarray, shape (m,)
-        Zeros.
-    forcing : float
-        The relative residual at which to stop, in the norm of the preconditioner.
-    most : int
-        The largest number of products.
-
-    Returns
-    -------
-    (ndarray, ndarray)
+    Shapes: b (p,), x_scores (m,).
     """
     x = np.zeros_like(b)
     r, z = b, precondition(b)

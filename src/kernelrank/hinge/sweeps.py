@@ -43,30 +43,9 @@ def sums_below(
 
     Time O(m log n) for queries of n items, O(m n_levels) where levels are few; memory O(m).
 
-    Parameters
-    ----------
-    scores : ndarray, shape (m,)
-        f, ascending inside each query.
-    levels : ndarray of int32, shape (m,)
-        The rank of each item's y among those of its query.
-    values : ndarray, shape (m,)
-        What is summed.
-    bounds, n_levels : ndarray of int64, shapes (n_queries + 1,), (n_queries,)
-        Where the queries begin, closed by m, and how many levels each has.
-    low, high : float
-        The range of margins.
-    few : int
-        Up to how many levels to keep one sum for each.
+    Shapes: scores (m,), levels (m,), values (m,); returns (m,).
 
-    Returns
-    -------
-    ndarray of complex128, shape (m,)
-
-    Examples
-    --------
-    >>> f, levels, ones = np.array([0.0, 0.5, 3.0]), np.array([0, 1, 1], dtype=np.int32), np.ones(3)
-    >>> sums_below(f, levels, ones, np.array([0, 3]), np.array([2]), -np.inf, 1.0, 8).real
-    array([0., 1., 0.])
+    scores: f, ascending inside each query.
     """
     sums, tree = np.zeros(len(scores), dtype=np.complex128), np.empty(n_levels.max(initial=0) + 1, dtype=np.complex128)
     _fill_below(scores, levels, values.astype(np.complex128, copy=False), bounds, n_levels, low, high, few, sums, tree)
@@ -128,12 +107,6 @@ def sums_above(
 
     Parameters, time and memory are those of `sums_below`; the tree counts the levels from the top. The sums of items
     that are not requested, where `asked` is given, are zero: an item without weight on the lower side needs none.
-
-    Examples
-    --------
-    >>> f, levels, ones = np.array([0.0, 0.5, 3.0]), np.array([0, 1, 1], dtype=np.int32), np.ones(3)
-    >>> sums_above(f, levels, ones, np.array([0, 3]), np.array([2]), -np.inf, 1.0, 8).real
-    array([1., 0., 0.])
     """
     sums, tree = np.zeros(len(scores), dtype=np.complex128), np.empty(n_levels.max(initial=0) + 1, dtype=np.complex128)
     wanted = np.ones(len(scores), dtype=np.bool_) if asked is None else asked
@@ -188,25 +161,9 @@ def _fill_above(
 def rounded_mass(scores: Float, values: Float, bounds: Index, low: float, high: float) -> float:
     """Return what rounding grows with in a running sum of a sweep: the sums of all values in it after each change.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (m,)
-        f, ascending inside each query.
-    values : ndarray, shape (m,)
-        What is summed, not negative.
-    bounds : ndarray of int64, shape (n_queries + 1,)
-    low, high : float
-        The range of margins.
+    Shapes: scores (m,), values (m,), bounds (n_queries + 1,).
 
-    Returns
-    -------
-    float
-        The largest over the queries and over both directions of a sweep.
-
-    Examples
-    --------
-    >>> float(rounded_mass(np.array([0.0, 0.5]), np.ones(2), np.array([0, 2]), 0.0, 1.0))
-    5.0
+    scores: f, ascending inside each query.
     """
     largest = 0.0
     for q in range(len(bounds) - 1):
@@ -259,27 +216,11 @@ Sweep: TypeAlias = Callable[..., Complex]
 class LevelChunks:
     """Items of queries, each in the order of its scores, brought together by the chunks of their levels.
 
-    Parameters
-    ----------
-    scores : ndarray, shape (m,)
-        f, ascending inside each query.
-    levels : ndarray of int32, shape (m,)
-        The rank of each item's y among those of its query.
-    bounds, n_levels : ndarray of int64, shapes (n_queries + 1,), (n_queries,)
-        Where the queries begin, closed by m, and how many levels each has.
-    bits : int, default=15
-        Binary digits of the number of levels in a chunk.
-
-    Notes
-    -----
     O(m) time and memory to build; sweeps take O(m log n) time as without chunks, in two parts.
 
-    Examples
-    --------
-    >>> f, levels = np.array([0.0, 0.5, 3.0]), np.array([0, 1, 2], dtype=np.int32)
-    >>> chunks = LevelChunks(f, levels, np.array([0, 3]), np.array([3]), bits=1)
-    >>> [sums.real for sums in chunks.sums(np.ones(3), np.ones(3), -np.inf, 4.0)]
-    [array([0., 1., 2.]), array([2., 1., 0.])]
+    Shapes: scores (m,), levels (m,).
+
+    scores: f, ascending inside each query.
     """
 
     def __init__(

@@ -45,16 +45,10 @@ Combine: TypeAlias = Literal["max", "sum"]
 class ConnectedLabels:
     """The matrices G of some graphs, as rows: each has a first label, and seconds with values.
 
-    Parameters
-    ----------
-    row_bounds : ndarray of int64, shape (n_graphs + 1,)
-        Where the rows of each graph begin.
-    firsts : ndarray of int32, shape (n_rows,)
-        The label a of each row, ascending in a graph.
-    entry_bounds : ndarray of int64, shape (n_rows + 1,)
-        Where the entries of each row begin.
-    seconds, values : ndarrays of int32 and float64, shape (n_entries,)
-        The labels b, ascending in a row, and G_ab, never zero.
+    Shapes: row_bounds (n_graphs + 1,), firsts (n_rows,), entry_bounds (n_rows + 1,), seconds, values (n_entries,).
+
+    firsts: The label a of each row, ascending in a graph.
+    seconds, values: The labels b, ascending in a row, and G_ab, never zero.
     """
 
     row_bounds: Index
@@ -102,29 +96,6 @@ def connect_labels(graphs: PackedGraphs, combine: Combine) -> ConnectedLabels:
 
     Time that of `sum_walks` and, for each entry of W, the product of the numbers of labels of its two vertices. Memory
     O(entries of W and of G).
-
-    Parameters
-    ----------
-    graphs : PackedGraphs
-    combine : {"max", "sum"}
-
-    Returns
-    -------
-    ConnectedLabels
-
-    Raises
-    ------
-    InvalidInputError
-        As in `sum_walks`.
-
-    Examples
-    --------
-    >>> from kernelrank.kernels import LabelledGraph
-    >>> from kernelrank.kernels.labelled_graphs import LabelCodes
-    >>> graph = LabelledGraph([("a",), ("b",), ("b",)], [0, 1], [1, 2], [0.5, 0.5])
-    >>> connected = connect_labels(PackedGraphs.of([graph], LabelCodes()), "sum")
-    >>> connected.firsts, connected.seconds, connected.values
-    (array([0, 1], dtype=int32), array([1, 1], dtype=int32), array([0.75, 0.5 ]))
     """
     walks = sum_walks(graphs)
     return ConnectedLabels(
@@ -258,13 +229,7 @@ def _connect(
 class Walks:
     """The rows of W for all vertices of packed graphs: row v holds entries ``starts[v]`` to ``stops[v]``.
 
-    Parameters
-    ----------
-    starts, stops : ndarrays of int64, shape (n_vertices,)
-    columns : ndarray of int64
-        The vertices that walks lead to, in no order.
-    values : ndarray of float64
-        Their summed weights, none of them zero.
+    Shapes: starts, stops (n_vertices,).
     """
 
     starts: Index
@@ -277,28 +242,6 @@ def sum_walks(graphs: PackedGraphs) -> Walks:
     """Sum the weights of all walks in each graph.
 
     Time O(edges × vertices reached) and O(k³ + k² reached) for a strong component of k vertices; memory O(nonzeros).
-
-    Parameters
-    ----------
-    graphs : PackedGraphs
-
-    Returns
-    -------
-    Walks
-
-    Raises
-    ------
-    InvalidInputError
-        When the sum does not converge, for a spectral radius is one or more; the message names the graph.
-
-    Examples
-    --------
-    >>> from kernelrank.kernels import LabelledGraph
-    >>> from kernelrank.kernels.labelled_graphs import LabelCodes
-    >>> cycle = LabelledGraph([(), ()], [0, 1], [1, 0], [0.5, 0.5])
-    >>> walks = sum_walks(PackedGraphs.of([cycle], LabelCodes()))
-    >>> 3 * walks.values
-    array([2., 1., 1., 2.])
     """
     component = strong_components(graphs.edge_bounds, graphs.targets)
     order = np.argsort(component, kind="stable")
@@ -409,25 +352,9 @@ def invert_cycles(graphs: PackedGraphs, component: Index, order: Index) -> tuple
     Time O(k³) for a component of k vertices and O(vertices + edges), memory O(k²). Components of one size are inverted
     together.
 
-    Parameters
-    ----------
-    graphs : PackedGraphs
-    component : ndarray of int64, shape (n_vertices,)
-        The strong component of each vertex.
-    order : ndarray of int64, shape (n_vertices,)
-        The vertices in the order of their components.
+    Shapes: component (n_vertices,), order (n_vertices,); returns starts (n_components,).
 
-    Returns
-    -------
-    starts : ndarray of int64, shape (n_components,)
-        Where the inverse of each component begins; -1 if it has no cycle.
-    inverses : ndarray of float64
-        Row by row; the vertices of a component are in the given order.
-
-    Raises
-    ------
-    InvalidInputError
-        When a spectral radius is one or more; the message names the first such graph.
+    Returns starts: Where the inverse of each component begins; -1 if it has no cycle.
     """
     sizes = np.bincount(component)
     starts = np.full(len(sizes), -1, dtype=np.int64)
@@ -493,24 +420,7 @@ def strong_components(bounds: Index, targets: Index) -> Index:
 
     Time and memory O(vertices + edges).
 
-    Parameters
-    ----------
-    bounds : ndarray of int64, shape (n_vertices + 1,)
-        Where the edges that leave each vertex begin.
-    targets : ndarray of int64, shape (n_edges,)
-        Where they end.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_vertices,)
-        The numbers of the components.
-
-    Examples
-    --------
-    The edges are 0 → 1, 1 → 0 and 1 → 2.
-
-    >>> strong_components(np.array([0, 1, 3, 3]), np.array([1, 0, 2]))
-    array([1, 1, 0])
+    Shapes: bounds (n_vertices + 1,), targets (n_edges,); returns (n_vertices,).
     """
     n = len(bounds) - 1
     component = np.full(n, -1, dtype=np.int64)
@@ -562,12 +472,9 @@ def strong_components(bounds: Index, targets: Index) -> Index:
 class LabelPairs:
     """Pairs of labels, numbered in the order of the first and then of the second.
 
-    Parameters
-    ----------
-    bounds : ndarray of int64, shape (n_labels + 1,)
-        Where the pairs with each first label begin.
-    seconds : ndarray of int32, shape (n_pairs,)
-        The second labels, ascending for each first one.
+    Shapes: bounds (n_labels + 1,), seconds (n_pairs,).
+
+    seconds: The second labels, ascending for each first one.
     """
 
     bounds: Index
@@ -575,14 +482,7 @@ class LabelPairs:
 
     @classmethod
     def of(cls, connected: ConnectedLabels, n_labels: int) -> LabelPairs:
-        """Collect the pairs that occur. Time O(entries + pairs log pairs), memory O(pairs + rows + labels).
-
-        Examples
-        --------
-        >>> connected = ConnectedLabels(*map(np.array, ([0, 1, 2], [0, 0], [0, 1, 3], [2, 1, 2], [0.1, 0.1, 0.1])))
-        >>> LabelPairs.of(connected, 3)
-        LabelPairs(bounds=array([0, 2, 2, 2]), seconds=array([1, 2], dtype=int32))
-        """
+        """Collect the pairs that occur. Time O(entries + pairs log pairs), memory O(pairs + rows + labels)."""
         order = np.argsort(connected.firsts, kind="stable")
         return cls(*_collect(connected.firsts, order, connected.entry_bounds, connected.seconds, n_labels))
 
@@ -595,12 +495,6 @@ class LabelPairs:
         """Return the number of the pair of each entry, -1 for a pair that is not here.
 
         Time O(entries + pairs with the first labels that occur), memory O(entries).
-
-        Examples
-        --------
-        >>> connected = ConnectedLabels(*map(np.array, ([0, 1], [0], [0, 2], [0, 2], [0.1, 0.1])))
-        >>> LabelPairs(np.array([0, 2, 2, 2]), np.array([1, 2], dtype=np.int32)).number(connected)
-        array([-1,  1], dtype=int32)
         """
         order = np.argsort(connected.firsts, kind="stable")
         n_labels = max(len(self.bounds) - 1, int(connected.seconds.max(initial=-1)) + 1)

@@ -375,21 +375,9 @@ SMALLEST = -708.0
 def exponential(values: Float, out: Float, total: int) -> None:
     """Write ``exp(min(x, 0))`` of every value to `out`.
 
-    Parameters
-    ----------
-    values : ndarray, shape (k, n)
-        Is overwritten.
-    out : ndarray, shape (k, n)
-        The same array, or another one.
-    total : int
-        How many numbers there are in all, of which these are a block.
+    Shapes: values (k, n), out (k, n).
 
-    Examples
-    --------
-    >>> x = np.array([[0.0, -1.0, 1e-17]])
-    >>> exponential(x, x, x.size)
-    >>> x.round(3)
-    array([[1.   , 0.368, 1.   ]])
+    values: Is overwritten.
     """
     if total < MANY:
         np.minimum(values, 0.0, out=values)
@@ -443,30 +431,13 @@ MOST_ITEMS = 1000
 def gamma_by_rule(rule: str, X: Matrix, random_state: RandomStateLike = None, *, manhattan: bool = False) -> float:
     """Return gamma by a rule ("scale" or "median"), without using labels.
 
-    Parameters
-    ----------
-    rule : {"scale", "median"}
-        "scale" is ``1 / (n_features * X.var())``, as in scikit-learn's `SVC`. "median" is one over the median squared
-        distance between two different items. Either is one where all items are the same.
-    X : array or sparse matrix, shape (m, n)
-    random_state : int, RandomState or None, default=None
-        Random seed for drawing 1,000 items for the median, if there are more.
-    manhattan : bool, default=False
-        Whether the median is that of Manhattan distances, for the Laplacian kernel, instead of squared ones.
-
-    Returns
-    -------
-    float
-
-    Notes
-    -----
     O(m n) time, or O(nnz); the median takes O(n) for each of up to half a million pairs.
 
-    Examples
-    --------
-    >>> X = np.array([[0.0], [2.0], [4.0], [4.0]])
-    >>> gamma_by_rule("median", X), round(gamma_by_rule("scale", X), 3)
-    (0.25, 0.364)
+    Shapes: X (m, n).
+
+    rule: "scale" is ``1 / (n_features * X.var())``, as in scikit-learn's `SVC`. "median" is one over the median squared
+    distance between two different items. Either is one where all items are the same.
+    manhattan: Whether the median is that of Manhattan distances, for the Laplacian kernel, instead of squared ones.
     """
     if rule not in GAMMA_RULES:
         raise InvalidInputError(f"gamma must be a number, None, {', '.join(map(repr, GAMMA_RULES))}; got {rule!r}")
@@ -532,9 +503,7 @@ def check_precomputed(K: Matrix) -> None:
     Semidefinite means: adding 10 m ε times the largest entry to the diagonal, which is what rounding may take away,
     lets a Cholesky factorisation run through. O(m³/3) time, one m × m copy.
 
-    Parameters
-    ----------
-    K : array or sparse matrix, shape (m, m)
+    Shapes: K (m, m).
     """
     check_symmetric(K)
     A = np.array(K.toarray() if is_sparse(K) else K, dtype=np.float64)
@@ -550,9 +519,7 @@ def check_precomputed(K: Matrix) -> None:
 def check_symmetric(K: Matrix) -> None:
     """Raise an error for a precomputed kernel that is not square and symmetric; O(m²) time.
 
-    Parameters
-    ----------
-    K : array or sparse matrix, shape (m, m)
+    Shapes: K (m, m).
     """
     if K.shape[0] != K.shape[1]:
         raise InvalidInputError(
@@ -571,17 +538,7 @@ def refuse_indefinite(kernel: Kernel, K: Float) -> None:
     Nothing is done for kernels that are positive semidefinite by construction, and for precomputed ones, which
     `check_precomputed` has seen whole. O(r³/3) time and a copy of K otherwise.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    K : ndarray, shape (r, r)
-
-    Examples
-    --------
-    >>> X = np.arange(6.0).reshape(3, 2)
-    >>> refuse_indefinite(Kernel("sigmoid"), Kernel("sigmoid").matrix(X))
-    Traceback (most recent call last):
-    kernelrank.errors.InvalidInputError: the kernel sigmoid is indefinite, not positive semidefinite: ...
+    Shapes: K (r, r).
     """
     if kernel.semidefinite or kernel.precomputed:
         return

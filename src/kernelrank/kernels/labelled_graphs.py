@@ -150,14 +150,7 @@ CELLS = 2**20
 
 
 class LabelCodes(dict[str, int]):
-    """Numbers of labels: a label that is asked for first gets the next one.
-
-    Examples
-    --------
-    >>> codes = LabelCodes.of(["NN", "VB"])
-    >>> codes["VB"], codes["IN"], codes["IN"]
-    (1, 2, 2)
-    """
+    """Numbers of labels: a label that is asked for first gets the next one."""
 
     @classmethod
     def of(cls, labels: Iterable[str]) -> Self:
@@ -175,22 +168,8 @@ class LabelCodes(dict[str, int]):
 class PackedGraphs:
     """Graphs side by side, their vertices numbered through.
 
-    Parameters
-    ----------
-    names : list of str, shape (n_graphs,)
-        What errors call the graphs.
-    vertex_bounds : ndarray of int64, shape (n_graphs + 1,)
-        Where the vertices of each graph begin, closed by their number.
-    label_bounds : ndarray of int64, shape (n_vertices + 1,)
-        Where the labels of each vertex begin.
-    labels : ndarray of int32
-        The codes of the labels.
-    n_labels : int
-        All codes are below.
-    edge_bounds : ndarray of int64, shape (n_vertices + 1,)
-        Where the edges that leave each vertex begin.
-    targets, weights : ndarrays of int64 and float64
-        Where each edge ends, and its weight; parallel edges are one.
+    Shapes: names (n_graphs,), vertex_bounds (n_graphs + 1,), label_bounds (n_vertices + 1,), edge_bounds (n_vertices +
+    1,).
     """
 
     names: list[str]
@@ -204,25 +183,7 @@ class PackedGraphs:
 
     @classmethod
     def of(cls, graphs: Iterable[Graph], codes: LabelCodes) -> Self:
-        """Pack graphs, each visited once. Time and memory O(vertices + labels + edges).
-
-        Parameters
-        ----------
-        graphs : iterable of LabelledGraph or networkx.DiGraph
-        codes : LabelCodes
-            New labels are added.
-
-        Returns
-        -------
-        PackedGraphs
-
-        Examples
-        --------
-        >>> codes = LabelCodes()
-        >>> packed = PackedGraphs.of([LabelledGraph([("a",), ("b", "a")], [0], [1], [0.5])] * 2, codes)
-        >>> packed.vertex_bounds, packed.labels, packed.targets
-        (array([0, 2, 4]), array([0, 1, 0, 0, 1, 0], dtype=int32), array([1, 3]))
-        """
+        """Pack graphs, each visited once. Time and memory O(vertices + labels + edges)."""
         names: list[str] = []
         sizes, counts, labels, sources, targets, weights = ([] for _ in range(6))
         n_vertices = 0

@@ -203,14 +203,9 @@ def _codes(queries: Index, values: Float) -> Index:
 def count_wins(level: Index, rank: Index, bounds: Index, tree: Index, wins: Float, compared: Float) -> None:
     """Count the won pairs of items that are sorted by their level in each query, by sums over ranks in a tree.
 
-    Parameters
-    ----------
-    level, rank : ndarray of int64, shape (m,)
-        Of the true scores, ascending in each query, and of the predictions, from 1.
-    bounds : ndarray of int64, shape (n_queries + 1,)
-    tree : ndarray of int64, shape (largest query + 1,)
-    wins, compared : ndarray, shape (m,)
-        Filled.
+    Shapes: level, rank (m,), bounds (n_queries + 1,), tree (largest query + 1,), wins, compared (m,).
+
+    level, rank: Of the true scores, ascending in each query, and of the predictions, from 1.
     """
     for query in range(len(bounds) - 1):
         n = bounds[query + 1] - bounds[query]

@@ -118,13 +118,7 @@ class Interval(Result):
         return f"{100 * self.level:.4g}% interval [{self.low:.4f}, {self.high:.4f}] ({self.method})"
 
     def _fact(self, pattern: str = ".3f") -> tuple[str, str]:
-        """Return what a table says of the interval: its level, and its ends in a format.
-
-        Examples
-        --------
-        >>> Interval(0.25, 0.5, 0.95, "12 queries resampled 2,000 times")._fact()
-        ('95% interval', '0.250 to 0.500')
-        """
+        """Return what a table says of the interval: its level, and its ends in a format."""
         return f"{100 * self.level:.4g}% interval", f"{self.low:{pattern}} to {self.high:{pattern}}"
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -155,11 +149,6 @@ def wilson_interval(value: float, n: float, confidence: float, method: str, degr
     """Return Wilson's interval of a proportion: it stays within 0 and 1 and never has width zero.
 
     Where n itself was estimated, with some degrees of freedom, Student's quantile stands for the normal one.
-
-    Examples
-    --------
-    >>> print(wilson_interval(1.0, 10, 0.95, "10 items"))
-    95% interval [0.7225, 1.0000] (10 items)
     """
     z = float(stdtrit(degrees, (1 + confidence) / 2))
     middle = (value + z**2 / (2 * n)) / (1 + z**2 / n)
@@ -172,30 +161,11 @@ def wilson_interval(value: float, n: float, confidence: float, method: str, degr
 def mean_interval(values: Float, confidence: float, method: str, bounds: tuple[float, float] = UNBOUNDED) -> Interval:
     """Return an interval of the mean of independent values that may be skewed; see the head of this file.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        At least two.
-    confidence : float
-    method : str
-        What the interval says of itself.
-    bounds : (float, float)
-        The lowest and the highest possible value, infinite where there is none.
-
-    Returns
-    -------
-    Interval
-        Within the bounds, and around the mean of the values.
-
-    Notes
-    -----
     O(n) time and memory.
 
-    Examples
-    --------
-    >>> values = np.array([1.0, 1.0, 0.5, 1.0, 1.0, 1.0, 0.2, 1.0])
-    >>> print(mean_interval(values, 0.95, "8 queries", (0.0, 1.0)))
-    95% interval [0.3997, 0.9755] (8 queries)
+    Shapes: values (n,).
+
+    bounds: The lowest and the highest possible value, infinite where there is none.
     """
     n, mean = len(values), float(values.mean())
     errors = values - mean
@@ -646,15 +616,7 @@ def preference_agreement(
 def agreement_of(pairs: Index, difference: Float, weights: Float, confidence: float) -> PreferenceAgreement:
     """Measure how well differences, one for each preference, agree with preferences that were checked.
 
-    Parameters
-    ----------
-    pairs : ndarray of int64, shape (l, 2)
-    difference, weights : ndarray, shape (l,)
-    confidence : float
-
-    Returns
-    -------
-    PreferenceAgreement
+    Shapes: pairs (l, 2), difference, weights (l,).
     """
     given, difference, weights = pairs[weights > 0], difference[weights > 0], weights[weights > 0]
     if len(given) == 0:

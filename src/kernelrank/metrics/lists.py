@@ -56,13 +56,7 @@ _EMPTY = {
 
 @dataclass(frozen=True, kw_only=True)
 class RelevanceMeasure(Measure):
-    """What the measures of relevant items share: the rule for queries with nothing relevant.
-
-    Parameters
-    ----------
-    empty : {"skip", "zero", "one"}, default="skip"
-        What a query without a relevant item counts: it is left out, or counts 0 or 1.
-    """
+    """What the measures of relevant items share: the rule for queries with nothing relevant."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
@@ -87,13 +81,7 @@ class RelevanceMeasure(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryRelevance(RelevanceMeasure):
-    """What the measures that know only relevant and irrelevant items share.
-
-    Parameters
-    ----------
-    relevant_from : float or None, default=None
-        An item is relevant if y is at least this; None takes every y > 0.
-    """
+    """What the measures that know only relevant and irrelevant items share."""
 
     relevant_from: float | None = None
 
@@ -141,23 +129,7 @@ TIE_WORDS = {
 class RankedLists:
     """Items sorted by query and then by decreasing prediction.
 
-    Parameters
-    ----------
-    y : ndarray of float64, shape (m,)
-        True scores in that order.
-    bounds : ndarray of int64, shape (n_queries + 1,)
-        Where each list begins, closed by m.
-    position : ndarray of int64, shape (m,)
-        The place of each item in its list, from 1.
-    ties : ndarray of int64, shape (n_ties + 1,)
-        Where each run of tied items begins, closed by m; under any rule but the average each item is one run.
-
-    Examples
-    --------
-    >>> from kernelrank.metrics.measure import read_items
-    >>> (items,) = read_items([0, 1, 2], [0.5, 0.5, 0.9], None, None)
-    >>> RankedLists.of(items, "average").y, RankedLists.of(items, "optimistic").y
-    (array([2., 0., 1.]), array([2., 1., 0.]))
+    Shapes: y (m,), bounds (n_queries + 1,), position (m,), ties (n_ties + 1,).
     """
 
     y: FloatArray
@@ -247,13 +219,7 @@ class BinaryListMeasure(BinaryRelevance, ListMeasure):
 
 @dataclass(frozen=True)
 class CutBinaryMeasure(BinaryListMeasure):
-    """A `BinaryListMeasure` that may stop at a place.
-
-    Parameters
-    ----------
-    k : int or None, default=None
-        How many places count; None counts all.
-    """
+    """A `BinaryListMeasure` that may stop at a place."""
 
     _short_name: ClassVar[str]
 

@@ -307,22 +307,7 @@ FloatArray = NDArray[np.float64]
 class JudgedItems:
     """The input of a measure: one output of m items.
 
-    Parameters
-    ----------
-    y : ndarray of float64, shape (m,)
-        True scores.
-    score : ndarray of float64, shape (m,)
-        Predicted scores; larger means ranked higher.
-    queries : Queries
-        Which items are compared with each other.
-    weight : ndarray of float64, shape (m,), or None
-        Item weights; None stands for ones.
-
-    Examples
-    --------
-    >>> (items,) = read_items([1, 0], [0.3, 0.1], None, None)
-    >>> items.y, items.n_items
-    (array([1., 0.]), 2)
+    Shapes: y (m,), score (m,), weight (m,).
     """
 
     y: FloatArray
@@ -349,24 +334,7 @@ def read_items(
 ) -> list[JudgedItems]:
     """Check the input of a measure and split it by output; O(m) for queries that are contiguous.
 
-    Parameters
-    ----------
-    y_true, y_score : array-like, shape (m,) or (m, outputs)
-        True and predicted scores.
-    qid : sequence or None
-        One query label per item; None puts all items into one query.
-    sample_weight : array-like, shape (m,), or None
-        Item weights, at least 0.
-
-    Returns
-    -------
-    list of JudgedItems
-        One per output.
-
-    Raises
-    ------
-    InvalidInputError
-        Naming the argument that cannot be used, and the item where that helps.
+    Shapes: y_true, y_score (m,) or (m, outputs), sample_weight (m,).
     """
     y, score = _columns(y_true, "y_true"), _columns(y_score, "y_score")
     if len(y) != len(score):

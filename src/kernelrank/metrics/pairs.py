@@ -41,28 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class PairCounts:
-    """The weight of the pairs of each query, by kind; each array has one entry per query.
-
-    Parameters
-    ----------
-    ordered : ndarray of float64
-        Pairs whose true scores differ.
-    discordant : ndarray of float64
-        Those of them that the predictions put in the wrong order.
-    tied : ndarray of float64
-        Those of them whose predictions tie.
-    separated : ndarray of float64
-        Pairs whose predictions differ, whatever their true scores.
-    levels : ndarray of int64
-        How many different true scores there are.
-
-    Examples
-    --------
-    >>> from kernelrank.metrics.measure import read_items
-    >>> (items,) = read_items([1, 2, 3], [1, 3, 2], None, None)
-    >>> PairCounts.of(items).discordant
-    array([1.])
-    """
+    """The weight of the pairs of each query, by kind; each array has one entry per query."""
 
     ordered: FloatArray
     discordant: FloatArray
@@ -492,23 +471,9 @@ def sort_segments(values: FloatArray, weight: FloatArray, bounds: NDArray[np.int
 
     Time O(m log n) for segments of n items, memory O(n).
 
-    Parameters
-    ----------
-    values, weight : ndarray of float64, shape (m,)
-        Both are overwritten.
-    bounds : ndarray of int64, shape (n_segments + 1,)
-        Where the segments begin, closed by m.
+    Shapes: values, weight (m,), bounds (n_segments + 1,); returns (n_segments,).
 
-    Returns
-    -------
-    ndarray of float64, shape (n_segments,)
-        The sum of w_i w_j over the inverted pairs of each segment.
-
-    Examples
-    --------
-    >>> values, weight = np.array([3.0, 1.0, 2.0]), np.ones(3)
-    >>> sort_segments(values, weight, np.array([0, 3])), values
-    (array([2.]), array([1., 2., 3.]))
+    values, weight: Both are overwritten.
     """
     if _few_whole(weight):
         return _sort_by_bits(values, weight, bounds)
@@ -613,22 +578,7 @@ def differing_pairs(values: FloatArray, weight: FloatArray, bounds: NDArray[np.i
 
     Time O(m), memory O(n_segments).
 
-    Parameters
-    ----------
-    values, weight : ndarray of float64, shape (m,)
-        Sorted within each segment.
-    bounds : ndarray of int64, shape (n_segments + 1,)
-        Where the segments begin, closed by m.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_segments,)
-        The sum of w_i w_j over the pairs with different values.
-
-    Examples
-    --------
-    >>> differing_pairs(np.array([1.0, 1.0, 2.0]), np.ones(3), np.array([0, 3]))
-    array([2.])
+    Shapes: values, weight (m,), bounds (n_segments + 1,); returns (n_segments,).
     """
     differing = np.zeros(len(bounds) - 1)
     if _few_whole(weight):

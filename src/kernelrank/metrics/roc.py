@@ -70,20 +70,7 @@ EDGE = 1e-12
 class Components:
     """The win rate of each item against the other class.
 
-    Parameters
-    ----------
-    positive : ndarray, shape (P,)
-        For each positive item, the share of negative items that it is scored above; a tie counts a half.
-    negative : ndarray, shape (N,)
-        For each negative item, the share of positive items that are scored above it.
-
-    Examples
-    --------
-    >>> components = Components.of_scores(np.array([0.4, 0.9]), np.array([0.1, 0.5, 0.4]))
-    >>> components.positive, components.negative
-    (array([0.5, 1. ]), array([1.  , 0.5 , 0.75]))
-    >>> components.auc
-    0.75
+    Shapes: positive (P,), negative (N,).
     """
 
     positive: Float
@@ -113,18 +100,6 @@ class Components:
     ) -> tuple[float, float]:
         """Return V, and the degrees of freedom of its two parts together: Welch's, at most one less than the groups.
 
-        Parameters
-        ----------
-        positive_groups, negative_groups : ndarray of int64, shapes (P,) and (N,), optional
-            The group of each item.
-
-        Returns
-        -------
-        variance, degrees : float
-            Infinite variance if a class has one item or one group only.
-
-        Notes
-        -----
         O(m) time. The components of a difference of two AUCs are the differences of theirs: the same formula is
         DeLong's variance of the difference, covariance included.
         """
@@ -165,25 +140,7 @@ def _share_below(scores: Float, others: Float) -> Float:
 def score_interval(
     auc: float, variance: float, confidence: float, n_positive: int, n_negative: int, degrees: float = np.inf
 ) -> tuple[float, float]:
-    """Return the AUCs that an estimate with this variance does not contradict; see the head of this file.
-
-    Parameters
-    ----------
-    auc, variance, confidence : float
-    n_positive, n_negative : int
-    degrees : float, default=inf
-        The degrees of freedom of the variance: Student's quantile, the normal one unless given.
-
-    Returns
-    -------
-    low, high : float
-
-    Examples
-    --------
-    >>> low, high = score_interval(0.8, 0.0025, 0.95, 20, 20)
-    >>> round(low, 3), round(high, 3)
-    (0.679, 0.88)
-    """
+    """Return the AUCs that an estimate with this variance does not contradict; see the head of this file."""
     if not np.isfinite(variance):
         return 0.0, 1.0
     quantile = float(stdtrit(degrees, 0.5 + confidence / 2))
@@ -221,22 +178,7 @@ def variance_at(t: float, n_positive: int, n_negative: int) -> float:
 class TwoClasses:
     """Items of two classes.
 
-    Parameters
-    ----------
-    labels : ndarray, shape (m,)
-        The classes as the user wrote them.
-    positive : ndarray of bool, shape (m,)
-        Which items are positive.
-    names : tuple
-        The negative and the positive class.
-    sign : {1, -1}
-        Whether scores that speak for the class that sorts last speak for the positive one.
-
-    Examples
-    --------
-    >>> classes = TwoClasses.read(["ill", "well", "ill"], 3, pos_label="ill")
-    >>> classes.positive, classes.names, classes.sign
-    (array([ True, False,  True]), ('well', 'ill'), -1)
+    Shapes: labels (m,), positive (m,).
     """
 
     labels: NDArray[Any]
@@ -248,15 +190,7 @@ class TwoClasses:
     def read(cls, y: ArrayLike | None, n_items: int, *, pos_label: Hashable = None) -> TwoClasses:
         """Read any two labels; the one that sorts last is positive, as in scikit-learn, unless `pos_label` is given.
 
-        Parameters
-        ----------
-        y : array-like, shape (m,)
-        n_items : int
-        pos_label : label, optional
-
-        Returns
-        -------
-        TwoClasses
+        Shapes: y (m,).
         """
         if y is None:
             raise InvalidInputError("an AUC needs y, the two classes of the items, but y is None")
@@ -339,15 +273,7 @@ def _short(found: NDArray[Any]) -> str:
 def check_groups(groups: Labels | None, classes: TwoClasses) -> Index | None:
     """Return group numbers, or None.
 
-    Parameters
-    ----------
-    groups : sequence, shape (m,), or None
-        Labels of any hashable type.
-    classes : TwoClasses
-
-    Returns
-    -------
-    ndarray of int64, shape (m,), or None
+    Shapes: groups (m,); returns (m,).
     """
     return None if groups is None else Queries.from_labels(groups, len(classes.labels), name="groups").codes
 
@@ -660,19 +586,7 @@ class RocResamples:
     Items of each class are drawn by themselves; groups in up to three parts: those of positive items only, of negative
     items only, and of both. So no draw lacks a class.
 
-    Parameters
-    ----------
-    positive : ndarray of bool, shape (m,)
-    scores : ndarray, shape (m,)
-    groups : ndarray of int64, shape (m,), optional
-        What is drawn together; each item by itself unless given.
-
-    Examples
-    --------
-    >>> roc = RocResamples(np.array([False, True, False, True]), np.array([1.0, 2.0, 3.0, 4.0]))
-    >>> fpr, tpr = roc.curve
-    >>> fpr.tolist(), tpr.tolist()
-    ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
+    Shapes: positive (m,), scores (m,), groups (m,).
     """
 
     positive: NDArray[np.bool_]

@@ -562,22 +562,7 @@ def _jackknife(values: FloatArray) -> tuple[float, float]:
 class KnownOrders:
     """The weight of the pairs of each item, and of those that the scores have in the right order.
 
-    Parameters
-    ----------
-    right, pairs : ndarray, shape (m,)
-        Over all pairs of an item, either side; a tied score counts a half.
-    stratum_right, stratum_pairs : ndarray, shape (n_strata,)
-        Over the pairs of each stratum, each pair once.
-    n_pairs, n_tied_scores : int
-        How many pairs there are, and in how many the scores are tied.
-
-    Examples
-    --------
-    >>> strata = Queries.from_labels(None, 3)
-    >>> time, event, ones = np.array([1.0, 2.0, 3.0]), np.array([True, False, True]), np.ones(3)
-    >>> orders = KnownOrders.of(time, event, np.array([0.2, 0.1, 0.7]), strata, ones, ones)
-    >>> orders.stratum_right, orders.stratum_pairs, orders.pairs
-    (array([1.]), array([2.]), array([2., 1., 1.]))
+    Shapes: right, pairs (m,), stratum_right, stratum_pairs (n_strata,).
     """
 
     right: Float
@@ -593,11 +578,7 @@ class KnownOrders:
     ) -> KnownOrders:
         """Sweep over all strata: O(m log m) time, O(m) memory.
 
-        Parameters
-        ----------
-        time, score, weight, event_weight : ndarray, shape (m,)
-        event : ndarray of bool, shape (m,)
-        strata : Queries
+        Shapes: time, score, weight, event_weight (m,), event (m,).
         """
         by_stratum, bounds = strata.order, strata.bounds
         order = by_stratum[sort_queries(np.ascontiguousarray(time[by_stratum]), bounds)]

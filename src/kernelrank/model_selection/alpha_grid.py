@@ -81,22 +81,7 @@ def is_auto(alphas: Any) -> bool:
 def edge_of(alphas: Float, values: Float) -> int:
     """Return -1 or 1 if the smallest or the largest alpha is better than every one between them, else 0.
 
-    Parameters
-    ----------
-    alphas : ndarray, shape (n,)
-        In any order.
-    values : ndarray, shape (n,)
-        Higher is better.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> alphas = np.array([1.0, 2.0, 4.0])
-    >>> edge_of(alphas, np.array([0.5, 0.6, 0.7])), edge_of(alphas, np.array([0.7, 0.7, 0.6]))
-    (1, 0)
+    Shapes: alphas (n,), values (n,).
     """
     inside = (alphas > alphas.min()) & (alphas < alphas.max())
     best = int(np.argmax(values))
@@ -109,24 +94,9 @@ def edge_of(alphas: Float, values: Float) -> int:
 class AlphaGrid:
     """A grid of alphas, and how far it may be extended.
 
-    Parameters
-    ----------
-    alphas : ndarray, shape (n,)
-        The values: ascending, or as they were given.
-    scale : float, optional
-        What the exponents are relative to; None for alphas that were given, which are never extended.
-    low, high : float
-        The exponents of the first and the last.
-    step : float, default=1.0
-        The octaves between two of them.
+    Shapes: alphas (n,).
 
-    Examples
-    --------
-    >>> grid = AlphaGrid.around(4.0)
-    >>> len(grid.alphas), grid.alphas[-3:]
-    (21, array([ 32.,  64., 128.]))
-    >>> grid.explored(lambda alphas: -abs(np.log2(alphas / 1000))).alphas[-3:]
-    array([1024., 2048., 4096.])
+    alphas: The values: ascending, or as they were given.
     """
 
     alphas: Float
@@ -144,13 +114,7 @@ class AlphaGrid:
     def around(cls, scale: float, *, whole: bool = False, step: float = 1.0) -> Self:
         """Take powers of two times a scale.
 
-        Parameters
-        ----------
-        scale : float
-        whole : bool, default=False
-            Whether to take the whole range at once, where the grid must not depend on labels or is cheap.
-        step : float, default=1.0
-            The octaves between two alphas; a divisor of five.
+        whole: Whether to take the whole range at once, where the grid must not depend on labels or is cheap.
         """
         return cls._between(scale, *(LIMITS if whole else START), step)
 
@@ -168,16 +132,7 @@ class AlphaGrid:
     def explored(self, measure: Callable[[Float], Float]) -> Self:
         """Measure the alphas, and more of them while the best lie at an edge and the range is not used up.
 
-        Parameters
-        ----------
-        measure : callable
-            Takes alphas (n,) and returns how good they are, shape (n,) or (choices, n); higher is better. It is called
-            once for the grid, and once for each extension with the new alphas only.
-
-        Returns
-        -------
-        AlphaGrid
-            All that was measured, in ascending order unless it was given.
+        Returns: All that was measured, in ascending order unless it was given.
         """
         grid, alphas, values = self, self.alphas, np.atleast_2d(measure(self.alphas))
         while (wider := grid._wider([edge_of(alphas, row) for row in values])) is not None:
@@ -197,10 +152,7 @@ class AlphaGrid:
     def warn_at_edge(self, values: Float, *, stacklevel: int = 2) -> None:
         """Warn if the best alpha is at an edge, and better than every one inside.
 
-        Parameters
-        ----------
-        values : ndarray, shape (n,) or (choices, n)
-            How good each of `alphas` is.
+        Shapes: values (n,) or (choices, n).
         """
         for row in np.atleast_2d(values):
             edge = edge_of(self.alphas, row)
@@ -222,20 +174,7 @@ def grid_for(
 ) -> AlphaGrid:
     """Return the grid that a parameter `alphas` stands for with a learner and its training items.
 
-    Parameters
-    ----------
-    learner : RLS, RankRLS or RankSVM
-        Not fitted; its kernel, basis and query weights are used.
-    X : array-like or sparse matrix, shape (m, n_features)
-    alphas : "auto" or array-like of float
-    qid : sequence, shape (m,), optional
-    sample_weight : array-like, shape (m,), optional
-    whole : bool, default=False
-        As in `AlphaGrid.around`.
-
-    Returns
-    -------
-    AlphaGrid
+    Shapes: X (m, n_features), qid (m,), sample_weight (m,).
     """
     if not is_auto(alphas):
         return AlphaGrid.given(alphas)
@@ -248,26 +187,7 @@ def grid_for(
 def alpha_scale(features: Features, graph: UnlabelledGraph) -> float:
     """Return the trace of ``Φᵀ L Φ`` over its rank.
 
-    Parameters
-    ----------
-    features : Features
-    graph : ItemScores or ScoredQueries
-        With ties included. It does not use the scores.
-
-    Returns
-    -------
-    float
-
-    Notes
-    -----
     O(m n) time for columns, or O(nnz); O(Σ m_q² n) for a kernel and queries of m_q items. Memory: blocks.
-
-    Examples
-    --------
-    >>> from kernelrank.features import ExplicitFeatures
-    >>> graph = ItemScores(np.zeros((3, 1)))
-    >>> alpha_scale(ExplicitFeatures(np.array([[3.0, 0.0], [0.0, 1.0], [0.0, 2.0]])), graph)
-    7.0
     """
     if features.columns is None:
         return mean_eigenvalue(_kernel_trace(features, graph), _rank_of_items(features.duplicate_of, graph))
@@ -277,16 +197,9 @@ def alpha_scale(features: Features, graph: UnlabelledGraph) -> float:
 def scale_of_columns(parts: Sequence[Any], duplicate_of: Index, graph: UnlabelledGraph) -> float:
     """Return the trace over the rank where ``Φᵀ L Φ`` has a block for each of several feature maps.
 
-    Parameters
-    ----------
-    parts : sequence of array, sparse matrix, or what computes rows on demand, each of shape (m, r)
-    duplicate_of : ndarray of int64, shape (m,)
-        For each item the number of the first one with the same row, or -1.
-    graph : ItemScores or ScoredQueries
+    Shapes: parts (m, r), duplicate_of (m,).
 
-    Returns
-    -------
-    float
+    duplicate_of: For each item the number of the first one with the same row, or -1.
     """
     rank = _rank_of_items(duplicate_of, graph)
     return mean_eigenvalue(

@@ -191,16 +191,7 @@ def estimate_auc(
 def check_scores(scores: Any, X: Any = None, name: str = "the scores") -> Float:
     """Return given scores as numbers, one for each item; check their number if X is given.
 
-    Parameters
-    ----------
-    scores : array-like, shape (m,)
-    X : array-like or sparse matrix, shape (m, n_features), or None
-    name : str
-        What an error calls them.
-
-    Returns
-    -------
-    ndarray, shape (m,)
+    Shapes: scores (m,), X (m, n_features); returns (m,).
     """
     try:
         found = np.asarray(scores, dtype=np.float64)
@@ -348,19 +339,7 @@ CHOSEN = "allows for other {} being scored, trained on and used to choose alpha"
 class Task:
     """What is to be estimated, and how.
 
-    Parameters
-    ----------
-    estimator, X
-        As in `estimate_auc`.
-    classes : TwoClasses
-    groups : ndarray of int64, shape (m,), or None
-        None if no two items share one.
-    folds : list of ndarray of int64
-        For the methods that have folds.
-    interval, random_state
-        As in `estimate_auc`.
-    options : dict
-        For hold-outs that refit.
+    Shapes: groups (m,).
     """
 
     estimator: Any
@@ -434,17 +413,7 @@ def set_of(items: list[int], groups: Index | None) -> Index:
 def pair_components(first: Index, second: Index, difference: Float, classes: TwoClasses) -> Components:
     """Return the win rates of the items from held-out differences of all positive × negative pairs.
 
-    Parameters
-    ----------
-    first, second : ndarray of int64, shape (pairs,)
-        Pairs of one positive and one negative item, in any order.
-    difference : ndarray, shape (pairs,)
-        ``f(first) - f(second)``.
-    classes : TwoClasses
-
-    Returns
-    -------
-    Components
+    Shapes: first, second (pairs,), difference (pairs,).
     """
     m, leads = len(classes.labels), classes.positive[first]
     wins = 0.5 + 0.5 * classes.sign * np.where(leads, np.sign(difference), -np.sign(difference))
@@ -554,25 +523,7 @@ METHODS = {
 def auc_folds(cv: Any, X: Any, classes: TwoClasses, groups: Index | None, random_state: RandomStateLike) -> list[Index]:
     """Return the items of each fold.
 
-    Parameters
-    ----------
-    cv : int, "leave_one_out", splitter or iterable
-        A number deals the shuffled items of each class out in turn, so that folds differ by at most one item; with
-        groups, scikit-learn's `StratifiedGroupKFold`. "leave_one_out" makes each item, or group, its own fold.
-    X : array-like
-    classes : TwoClasses
-    groups : ndarray of int64, shape (m,), or None
-    random_state : int, RandomState or None
-
-    Returns
-    -------
-    list of ndarray of int64
-
-    Examples
-    --------
-    >>> classes = TwoClasses.read([0, 0, 0, 0, 1, 1], 6)
-    >>> [classes.labels[fold].tolist() for fold in auc_folds(2, None, classes, None, 0)]
-    [[1, 0, 0], [1, 0, 0]]
+    Shapes: groups (m,).
     """
     m = len(classes.labels)
     units = np.arange(m) if groups is None else groups

@@ -567,15 +567,7 @@ def tournament_roc(
 def tournament_scores(estimator: Any, X: Any, y: Any) -> Float:
     """Return the wins of each item over all others, a tie counting a half, for an estimator that takes the shortcut.
 
-    Parameters
-    ----------
-    estimator : RLS, RLSClassifier or RankRLS
-    X, y
-        As in its `fit`; one ranking.
-
-    Returns
-    -------
-    ndarray, shape (m,)
+    Shapes: returns (m,).
     """
     first, second, difference = _all_pairs_exactly(estimator, X, y)
     return _wins(first, second, difference, _num_samples(X))

@@ -60,17 +60,7 @@ MOST_WORK = 10_000_000_000
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """What an estimate came to on parts of the items, or the difference of two estimates.
-
-    Parameters
-    ----------
-    components : list of Components
-        Win rates, one for each part.
-    groups : list of (ndarray, ndarray), or of (None, None)
-        The groups of the positive and of the negative items of each part.
-    share : float
-        How large a part is, relative to all items.
-    """
+    """What an estimate came to on parts of the items, or the difference of two estimates."""
 
     components: list[Components]
     groups: list[tuple[Index | None, Index | None]]

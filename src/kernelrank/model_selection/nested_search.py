@@ -44,24 +44,7 @@ class _Kernel:
 
 
 class NestedSearch:
-    """A search with its data, for nested cross-validation.
-
-    Parameters
-    ----------
-    search : AlphaSearch
-        `RankRLSCV`, `RLSCV` or `RLSClassifierCV`; what it takes from the items without their labels is the same in all
-        parts.
-    X, y, qid, sample_weight
-        As in its `fit`.
-
-    Examples
-    --------
-    >>> from kernelrank import RankRLSCV
-    >>> X, y = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]]), np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
-    >>> nested = NestedSearch(RankRLSCV(alphas=[0.1, 1.0]), X, y)
-    >>> nested.scores(ItemSets.of([[0, 5]], 6)).shape
-    (2, 1, 1)
-    """
+    """A search with its data, for nested cross-validation."""
 
     def __init__(self, search: AlphaSearch, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> None:
         self.search = search._settled(X, qid=qid, sample_weight=sample_weight)
@@ -125,14 +108,7 @@ class NestedSearch:
     def values(self, sets: ItemSets) -> Float | None:
         """Return the measure of every candidate without each set, shape (sets, candidates).
 
-        Returns
-        -------
-        ndarray or None
-            Higher is better; NaN for a set whose choice has no shortcut. None where none has.
-
-        Notes
-        -----
-        Results are kept: 8 bytes for each set and candidate.
+        Returns: Higher is better; NaN for a set whose choice has no shortcut. None where none has.
         """
         keys = [items.tobytes() for items in map(np.sort, sets)]
         new = [number for number, key in enumerate(keys) if key not in self._known]

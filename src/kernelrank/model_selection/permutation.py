@@ -674,10 +674,7 @@ class Tally(ABC):
 class PairTally(Tally):
     """Count held-out pairs of a single ranking.
 
-    Parameters
-    ----------
-    y : ndarray, shape (m,)
-    n_models : int
+    Shapes: y (m,).
     """
 
     def __init__(self, y: Float, n_models: int) -> None:
@@ -728,11 +725,7 @@ class PairTally(Tally):
 class QueryTally(Tally):
     """Count held-out pairs query by query.
 
-    Parameters
-    ----------
-    y : ndarray, shape (m,)
-    qid : ndarray of int64, shape (m,)
-    n_models : int
+    Shapes: y (m,), qid (m,).
     """
 
     label = "pairwise accuracy, mean over queries"

@@ -291,20 +291,7 @@ def exact_differences(
 ) -> Float:
     """Return the held-out differences of preferences, NaN where digits are lost.
 
-    Parameters
-    ----------
-    problem : PreferenceProblem
-    features : Features
-        Those that the problem was made of.
-    groups : sequence, shape (l,), or None
-        Labels of preferences that leave together; None for one at a time.
-    alphas : ndarray, shape (n,)
-    items : bool, default=False
-        Whether all preferences of both items leave.
-
-    Returns
-    -------
-    ndarray, shape (l, n)
+    Shapes: groups (l,), alphas (n,); returns (l, n).
     """
     if items:
         return leave_items_out(problem, features, alphas)
@@ -317,16 +304,7 @@ def exact_differences(
 class Refits:
     """Refits where there is no shortcut: one model for all preferences that are held out together.
 
-    Parameters
-    ----------
-    estimator : estimator with `fit_pairs`
-    X : array-like or sparse matrix, shape (m, n_features)
-    pairs : ndarray of int64, shape (l, 2)
-    given : dict
-        What else `fit_pairs` takes, one value for each preference.
-    groups, items
-        As in `leave_preferences_out`.
-    alphas : ndarray or None
+    Shapes: X (m, n_features), pairs (l, 2).
     """
 
     def __init__(
@@ -441,17 +419,7 @@ def check_groups(groups: Any, n_pairs: int) -> None:
 class PreferenceMeasure:
     """Measures alphas by the share of held-out preferences that agree.
 
-    Parameters
-    ----------
-    problem : PreferenceProblem
-    features : Features
-    groups : sequence or None
-        Labels of preferences that leave together.
-    given : dict
-        The magnitudes and weights, where they were given.
-    learner : KernelLearner
-        What is refitted where the shortcut loses digits.
-    X : array or sparse matrix, shape (m, n_features)
+    Shapes: X (m, n_features).
     """
 
     problem: PreferenceProblem

@@ -42,25 +42,7 @@ HELD_OUT_BASIS = ("remove", "keep")
 
 
 class HoldoutData:
-    """Training data of a learner, from which items are held out.
-
-    Parameters
-    ----------
-    learner : RLS or RankRLS
-        Only its parameters are used.
-    X, y, qid, sample_weight
-        As in its `fit`.
-    held_out_basis : {"remove", "keep"}, default="remove"
-        What becomes of basis items that are held out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelrank import RankRLS
-    >>> data = HoldoutData(RankRLS(), np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 3.0]))
-    >>> data.n_items, data.one_output
-    (3, True)
-    """
+    """Training data of a learner, from which items are held out."""
 
     def __init__(
         self,
@@ -129,17 +111,7 @@ class HoldoutData:
     def pairs(self, pairs: Index | None, alphas: Float, *, differences: bool = True) -> PairHoldout:
         """Hold out pairs: all whose scores differ, or those given; every axis is kept.
 
-        Parameters
-        ----------
-        pairs : ndarray of int64, shape (pairs, 2), or None
-        alphas : ndarray, shape (n,)
-        differences : bool, default=True
-            Whether to keep the pairs and their differences, or the accuracy only.
-
-        Returns
-        -------
-        PairHoldout
-            With shapes (pairs, outputs, n), (pairs, outputs) and (outputs, n).
+        Shapes: pairs (pairs, 2), alphas (n,).
         """
         chosen = DifferingPairs.of(self.truth) if pairs is None else GivenPairs(pairs, self.n_items)
         difference = np.empty((self.n_outputs, len(alphas), chosen.n_pairs if differences else 0))
@@ -175,28 +147,7 @@ def refit_scores(
 ) -> Float:
     """Return the scores of each set by a clone that was trained without it.
 
-    Parameters
-    ----------
-    estimator : estimator
-        A regressor or ranker, or a classifier of two classes, which is scored by its decision function or by the
-        probability of the second class.
-    X : array-like, data frame or sparse matrix
-    y : ndarray, shape (m,) or (m, outputs)
-    sets : ItemSets
-    qid, sample_weight : ndarray, shape (m,), optional
-        Passed to `fit` of an estimator that takes them.
-    alphas : ndarray, optional
-        Values of the parameter `alpha`; its own unless given.
-    n_jobs : int, optional
-        The number of processes, as in joblib.
-
-    Returns
-    -------
-    ndarray, shape (total, outputs, number of alphas)
-
-    Notes
-    -----
-    One training for each set and alpha.
+    Shapes: y (m,) or (m, outputs), qid, sample_weight (m,); returns (total, outputs, number of alphas).
     """
     extra = _fit_arguments(estimator, {"qid": qid, "sample_weight": sample_weight})
     values: list[float | None] = [None] if alphas is None else [float(alpha) for alpha in alphas]
@@ -332,23 +283,9 @@ def refit_on_map(
     The map of the whole basis is made once; each set turns it, so that the columns of its basis items fall away, and
     the linear problem on what is left is solved from the start.
 
-    Parameters
-    ----------
-    estimator : RankSVM
-        With a basis.
-    X, y, qid, sample_weight
-        As in its `fit`.
-    sets : ItemSets
-    alphas : ndarray, shape (n,)
-
-    Returns
-    -------
-    ndarray, shape (total, outputs, n), or None
-        None where the basis is so close to singular that the map cannot be turned.
-
-    Notes
-    -----
     O(m r²) time once; for each set O(m r h) for its h basis items, and one linear training for each alpha.
+
+    Shapes: alphas (n,); returns (total, outputs, n).
     """
     learner: Any = clone(estimator)
     learner._validate_params()
@@ -442,21 +379,7 @@ class QueryKFold(GroupKFold):
 def deal_items(y: Float, n_folds: int, random: np.random.RandomState) -> list[Index]:
     """Assign items to folds, stratified by score or class.
 
-    Parameters
-    ----------
-    y : ndarray, shape (m,)
-    n_folds : int
-    random : numpy.random.RandomState
-
-    Returns
-    -------
-    list of ndarray of int64
-
-    Examples
-    --------
-    >>> folds = deal_items(np.array([0, 1, 0, 1, 0, 0]), 2, np.random.RandomState(0))
-    >>> [int(np.array([0, 1, 0, 1, 0, 0])[fold].sum()) for fold in folds]
-    [1, 1]
+    Shapes: y (m,).
     """
     if not 2 <= n_folds <= len(y):
         raise InvalidInputError(f"Expected from 2 to {len(y)} folds, the number of items; got {n_folds}.")

@@ -69,21 +69,7 @@ CV_NAMES = ("auto", "leave_pair_out", "leave_query_out", "leave_one_out")
 
 @dataclass(frozen=True)
 class HoldoutPlan:
-    """The sets that are held out.
-
-    Parameters
-    ----------
-    name : {"leave_pair_out", "leave_query_out", "leave_one_out", "folds"}
-    sets : ItemSets or None
-        None for pairs, which are not listed.
-    tests : list of ndarray, or None
-        For folds, where in ``sets.items`` the scored items of each fold lie; None if all are scored together.
-
-    Examples
-    --------
-    >>> HoldoutPlan.of("auto", np.zeros((4, 1)), np.zeros(4), None, default="leave_one_out").name
-    'leave_one_out'
-    """
+    """The sets that are held out."""
 
     name: str
     sets: ItemSets | None
@@ -103,22 +89,7 @@ class HoldoutPlan:
     ) -> HoldoutPlan:
         """Read the argument `cv` of a search.
 
-        Parameters
-        ----------
-        cv : {"auto", "leave_pair_out", "leave_query_out", "leave_one_out"}, int, splitter or iterable of splits
-        X : array-like, shape (m, n)
-        y : array-like, shape (m,) or (m, outputs)
-        queries : Queries or None
-        default : str or int
-            What "auto" stands for without queries, or with one; a number of folds, at most as many as there are items.
-        classes : bool, default=False
-            Whether y holds classes, which a number of folds keeps in proportion.
-        random_state : int or RandomState, default=0
-            Shuffles the items into a number of folds.
-
-        Returns
-        -------
-        HoldoutPlan
+        Shapes: X (m, n), y (m,) or (m, outputs).
         """
         m = X.shape[0]
         if isinstance(cv, str) and cv == "auto":
@@ -213,20 +184,9 @@ def read_scoring(scoring: Any, *, censored: bool = False) -> Measure | Callable[
 class HoldoutScoring:
     """Measures held-out scores of one output at a time; higher is better.
 
-    Parameters
-    ----------
-    plan : HoldoutPlan
-    scoring : Measure, callable or None
-        None stands for `loss`.
-    truth : ndarray, shape (m, outputs)
-        True scores; NaN where there is none.
-    queries : Queries or None
-    loss : callable, optional
-        A loss for each item, averaged over all items.
-    joint : bool, default=False
-        Whether the loss is of all outputs together, as that of classes, and not of each.
-    event : ndarray of bool, shape (m,), optional
-        Which true scores are times of an event, where others are censored.
+    Shapes: truth (m, outputs), event (m,).
+
+    truth: True scores; NaN where there is none.
     """
 
     def __init__(
@@ -340,22 +300,12 @@ def _row_means(values: Float) -> Float:
 def query_accuracies(truth: Float, scores: Float, bounds: Index) -> Float:
     """Return the share of the pairs of each query that each column of scores has in the right order.
 
-    Parameters
-    ----------
-    truth : ndarray, shape (m,)
-        True scores, the items of a query together; NaN where there is none.
-    scores : ndarray, shape (m, n)
-    bounds : ndarray of int64, shape (n_queries + 1,)
-        Where each query begins.
-
-    Returns
-    -------
-    ndarray, shape (n, n_queries)
-        A tied prediction counts a half; NaN for a query without two different true scores.
-
-    Notes
-    -----
     O(n Σ q²) time for queries of q items.
+
+    Shapes: truth (m,), scores (m, n), bounds (n_queries + 1,); returns (n, n_queries).
+
+    truth: True scores, the items of a query together; NaN where there is none.
+    Returns: A tied prediction counts a half; NaN for a query without two different true scores.
     """
     n = scores.shape[1]
     values = np.full((n, len(bounds) - 1), np.nan)
@@ -614,13 +564,9 @@ class AlphaSearch(KernelLearner):
 class Measured:
     """Hold-out scores of one kernel.
 
-    Parameters
-    ----------
-    mean, deviation : ndarray, shape (outputs, alphas)
-        Over queries, items or folds; the deviation over pairs, which overlap, is NaN.
-    splits : ndarray, shape (folds, outputs, alphas), or None
-    scores : ndarray, shape (total, outputs, alphas), or None
-        Held-out scores of the items.
+    Shapes: mean, deviation (outputs, alphas), splits (folds, outputs, alphas), scores (total, outputs, alphas).
+
+    mean, deviation: Over queries, items or folds; the deviation over pairs, which overlap, is NaN.
     """
 
     mean: Float
@@ -670,23 +616,7 @@ def _mean(values: Float) -> Float:
 
 
 class Candidates:
-    """All candidates tried, the best one, and its held-out scores; those of the others are not kept.
-
-    Parameters
-    ----------
-    settings : list of dict
-        The kernel parameters, in the order in which they are searched.
-    per_target : bool
-        Whether each output has its own alpha.
-
-    Examples
-    --------
-    >>> candidates = Candidates([{}], per_target=False)
-    >>> found = Measured(np.array([[0.6, 0.7]]), np.zeros((1, 2)), None, None)
-    >>> candidates.search(AlphaGrid.given([1.0, 10.0]), lambda alphas: found)
-    >>> candidates.alpha, candidates.score
-    (10.0, 0.7)
-    """
+    """All candidates tried, the best one, and its held-out scores; those of the others are not kept."""
 
     def __init__(self, settings: list[dict[str, Any]], *, per_target: bool) -> None:
         self.settings, self.per_target = settings, per_target
@@ -698,15 +628,7 @@ class Candidates:
         self.places: Index = np.zeros(1, dtype=np.int64)
 
     def search(self, grid: AlphaGrid, measure: Callable[[Float], Measured]) -> None:
-        """Measure the alphas of the next kernel; the first of equal candidates stays the best.
-
-        Parameters
-        ----------
-        grid : AlphaGrid
-            It is extended while the best alpha lies at its edge, if it may be.
-        measure : callable
-            Holds out for some alphas.
-        """
+        """Measure the alphas of the next kernel; the first of equal candidates stays the best."""
         parts: list[Measured] = []
         tried: list[Float] = []
 

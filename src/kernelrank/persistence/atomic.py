@@ -30,13 +30,7 @@ IN_MEMORY = 1 << 26
 
 
 def is_stream(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is there and is neither file nor folder: a device or a pipe, such as ``/dev/stdout``.
-
-    Examples
-    --------
-    >>> is_stream(os.devnull), is_stream(os.curdir)
-    (True, False)
-    """
+    """Whether a path is there and is neither file nor folder: a device or a pipe, such as ``/dev/stdout``."""
     place = Path(path)
     return place.exists() and not place.is_file() and not place.is_dir()
 
@@ -49,25 +43,6 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     the new file is removed and the old one stays; what a killed process left in the folder is removed, too. A symbolic
     link is followed, and the permissions of an existing file are kept. A device or a pipe is written to, once all is
     there, and never replaced. Costs one flush to the disk.
-
-    Parameters
-    ----------
-    path : str or path-like
-
-    Yields
-    ------
-    binary file
-        Open for writing and reading.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "greeting.txt"
-    ...     with atomic_write(path) as file:
-    ...         _ = file.write(b"hello")
-    ...     path.read_bytes(), len(list(Path(folder).iterdir()))
-    (b'hello', 1)
     """
     if is_stream(path):
         with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as waiting:

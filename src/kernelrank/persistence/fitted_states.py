@@ -166,15 +166,7 @@ class Flag(Kind):
 class Array(Kind):
     """An array with one of the given shapes.
 
-    Parameters
-    ----------
-    *shapes : tuple of str
-        The names of its axes; ``axis+1`` is longer by one.
-    of : {"floats", "indices", "labels"}, default="floats"
-        Indices are whole numbers from zero on, and below the length of the axis `below`.
-    finite : bool, default=True
-        Whether NaN and infinities are refused.
-    below : str, optional
+    finite: Whether NaN and infinities are refused.
     """
 
     def __init__(self, *shapes: tuple[str, ...], of: str = "floats", finite: bool = True, below: str = "") -> None:
@@ -365,29 +357,7 @@ LARGEST_KERNEL = 8
 
 @dataclass(frozen=True)
 class FittedState:
-    """What a fitted estimator of one class consists of.
-
-    Parameters
-    ----------
-    needed : mapping of str to Kind
-        The attributes that it always has. Axes get their lengths in this order.
-    one_of : tuple of mappings, optional
-        Sets of attributes of which it has exactly one.
-    optional : mapping of str to Kind
-        Attributes that it may have.
-    laws : tuple of (str, callable)
-        Further conditions: a description, and the function of the estimator that checks it.
-    outputs : str, optional
-        The attribute that says how many columns a transformer returns.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from kernelrank.persistence.model_files.fitted_states import Array, WholeNumber
-    >>> state = FittedState({"n_features_in_": WholeNumber(1, "features"), "mean_": Array(("features",))})
-    >>> state.fault(SimpleNamespace(n_features_in_=2, mean_=np.zeros(3)))
-    'mean_: expected an array of finite floats of shape (2,), got an array of float64 of shape (3,)'
-    """
+    """What a fitted estimator of one class consists of."""
 
     needed: Mapping[str, Kind]
     one_of: tuple[Mapping[str, Kind], ...] = ()

@@ -465,13 +465,7 @@ PIECE_BYTES = 1 << 20
 
 
 def storable(dtype: np.dtype[Any]) -> bool:
-    """Return whether arrays of this type can be stored: numbers, booleans, text, bytes, dates; no objects.
-
-    Examples
-    --------
-    >>> storable(np.dtype("float32")), storable(np.dtype("object"))
-    (True, False)
-    """
+    """Return whether arrays of this type can be stored: numbers, booleans, text, bytes, dates; no objects."""
     return dtype.kind in "biufcSUmM" and dtype.names is None and dtype.subdtype is None
 
 
@@ -479,13 +473,6 @@ def write_container(file: IO[bytes], content: object, arrays: Sequence[NDArray[A
     """Write JSON content and arrays into an empty file open for writing and reading. Time O(bytes), memory O(1).
 
     The same content and arrays make the same bytes.
-
-    Examples
-    --------
-    >>> file = io.BytesIO()
-    >>> write_container(file, {"answer": 42}, [np.arange(3)])
-    >>> read_container(file)
-    ({'answer': 42}, [array([0, 1, 2])])
     """
     members = []
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -513,13 +500,7 @@ def write_container(file: IO[bytes], content: object, arrays: Sequence[NDArray[A
 
 
 def read_container(file: IO[bytes]) -> tuple[Any, list[NDArray[Any]]]:
-    """Read the content and the arrays of a container, all of them checked. Time O(bytes), memory O(result).
-
-    Raises
-    ------
-    ModelFileError
-        With what is wrong.
-    """
+    """Read the content and the arrays of a container, all of them checked. Time O(bytes), memory O(result)."""
     _check_seal(file)
     with zipfile.ZipFile(file) as archive:
         manifest = _read_manifest(archive)

@@ -113,22 +113,7 @@ def labels_of(candidates: Iterable[Candidate]) -> NDArray[np.bool_]:
 def candidates_of(
     sentence: Sentence, labels: Mapping[frozenset[str], Label], unusable: Mapping[str, str], skipped: Counter[str]
 ) -> list[Candidate]:
-    """List the unordered pairs of mentions of a sentence, the earlier mention first. Time O(mentions²).
-
-    Parameters
-    ----------
-    sentence : Sentence
-    labels : dict
-        What is known of pairs of mention ids; a pair that is not in it has no label.
-    unusable : dict of str to str
-        The ids of mentions that may be in no pair, with the reason.
-    skipped : Counter
-        Where the pairs that are left out are counted, by reason.
-
-    Returns
-    -------
-    list of Candidate
-    """
+    """List the unordered pairs of mentions of a sentence, the earlier mention first. Time O(mentions²)."""
     found = []
     for first, second in combinations(range(len(sentence.mentions)), 2):
         one, other = sentence.mentions[first], sentence.mentions[second]
@@ -224,23 +209,7 @@ class Mention(NamedTuple):
 
 
 def covering_tokens(tokens: Sequence[Token], spans: Spans) -> tuple[int, ...]:
-    """Find the tokens that share a character with any of the spans. Time O(tokens × spans).
-
-    Parameters
-    ----------
-    tokens : sequence of Token
-    spans : sequence of (int, int)
-        From the first character up to and without the second.
-
-    Returns
-    -------
-    tuple of int
-
-    Examples
-    --------
-    >>> covering_tokens([Token("p53", "NN", 0, 3), Token("-", "HYPH", 3, 4), Token("MDM2", "NN", 4, 8)], [(4, 8)])
-    (2,)
-    """
+    """Find the tokens that share a character with any of the spans. Time O(tokens × spans)."""
     return tuple(
         place
         for place, token in enumerate(tokens)
@@ -362,15 +331,7 @@ class Dependency(NamedTuple):
 
 
 class RankedCandidate(NamedTuple):
-    """A candidate pair with its predicted score and decision.
-
-    Parameters
-    ----------
-    candidate : Candidate
-    score : float
-    interacts : bool
-        Whether the score is above the threshold.
-    """
+    """A candidate pair with its predicted score and decision."""
 
     candidate: Candidate
     score: float

@@ -189,17 +189,7 @@ def cross_validate(
 
 
 def choose_inside(results: Sequence[CrossValidation]) -> CrossValidation:
-    """Take in each fold the result whose training part is best with its documents left out.
-
-    Parameters
-    ----------
-    results : sequence of CrossValidation
-        Of the same items and folds, with other settings. Where two are as good the first is taken.
-
-    Returns
-    -------
-    CrossValidation
-    """
+    """Take in each fold the result whose training part is best with its documents left out."""
     first = results[0]
     scores, choices = first.scores.copy(), []
     for fold in range(len(first.choices)):
@@ -220,20 +210,7 @@ def cross_validate_kernel(
 ) -> CrossValidation:
     """Cross-validate on a kernel matrix that is known already; otherwise as `cross_validate`.
 
-    Parameters
-    ----------
-    learning : Learning
-    K : ndarray, shape (m, m)
-    labels : ndarray of bool, shape (m,)
-    documents : sequence, shape (m,)
-    folds : ndarray of int, shape (m,)
-        From zero, without a gap.
-    features : str, default=""
-        What the matrix is of.
-
-    Returns
-    -------
-    CrossValidation
+    Shapes: K (m, m), labels (m,), documents (m,), folds (m,).
     """
     tests = [np.flatnonzero(folds == fold) for fold in range(int(folds.max()) + 1)]
     for fold, test in enumerate(tests):

@@ -403,21 +403,7 @@ MOST_STEPS = 100
 def best_threshold(labels: NDArray[np.bool_], scores: Float) -> float:
     """Find the threshold with the largest F-score, halfway between two scores. Time O(m log m).
 
-    Parameters
-    ----------
-    labels : ndarray of bool, shape (m,)
-        With at least one True.
-    scores : ndarray, shape (m,)
-
-    Returns
-    -------
-    float
-        Scores above it count as positive.
-
-    Examples
-    --------
-    >>> best_threshold(np.array([True, False, True, False]), np.array([4.0, 3.0, 2.0, 1.0]))
-    1.5
+    Shapes: labels (m,), scores (m,).
     """
     if not labels.any():
         raise InvalidInputError("a threshold needs at least one pair that interacts")
@@ -425,23 +411,7 @@ def best_threshold(labels: NDArray[np.bool_], scores: Float) -> float:
 
 
 def calibrated_threshold(labels: NDArray[np.bool_], scores: Float) -> float:
-    """Find the threshold with the largest expected F-score, by probabilities calibrated on the scores. O(m log m).
-
-    Parameters
-    ----------
-    labels, scores
-        As in `best_threshold`.
-
-    Returns
-    -------
-    float
-        Scores above it count as positive.
-
-    Examples
-    --------
-    >>> calibrated_threshold(np.array([True, True, False, True, False, False]), np.arange(6.0, 0.0, -1.0))
-    2.5
-    """
+    """Find the threshold with the largest expected F-score, by probabilities calibrated on the scores. O(m log m)."""
     if not labels.any():
         raise InvalidInputError("a threshold needs at least one pair that interacts")
     return _largest_f(_probabilities(labels, scores), scores)
@@ -505,27 +475,7 @@ def resampled_threshold(
     Resamples without an interaction have no best threshold and are left out. The same data give the same threshold,
     for what is drawn is fixed.
 
-    Parameters
-    ----------
-    labels : ndarray of bool, shape (m,)
-        With at least one True.
-    scores : ndarray, shape (m,)
-    documents : sequence, shape (m,)
-        The document of each: candidates of one document are drawn together.
-    n_resamples : int, default=200
-
-    Returns
-    -------
-    float
-        Scores above it count as positive.
-
-    Examples
-    --------
-    >>> labels, scores = np.array([True, False, True, False]), np.array([4.0, 3.0, 2.0, 1.0])
-    >>> best_threshold(labels, scores)
-    1.5
-    >>> 1.5 < resampled_threshold(labels, scores, ["a", "b", "c", "d"]) < 3.0
-    True
+    Shapes: labels (m,), scores (m,), documents (m,).
     """
     whole = best_threshold(labels, scores)
     queries = Queries.from_labels(documents, len(labels), name="documents")
@@ -545,20 +495,7 @@ def resampled_threshold(
 def threshold_of_share(scores: Float, share: float) -> float:
     """Find the threshold above which a given share of the scores lies, ties with the last one included. O(m log m).
 
-    Parameters
-    ----------
-    scores : ndarray, shape (m,)
-    share : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> threshold_of_share(np.array([1.0, 2.0, 3.0, 4.0]), 0.5)
-    2.5
+    Shapes: scores (m,).
     """
     if not 0 <= share <= 1:
         raise InvalidInputError(f"the share of positive pairs must lie between 0 and 1, got {share!r}")
@@ -645,28 +582,7 @@ def choose(
 ) -> Choice:
     """Choose the alpha whose held-out scores are best, and thresholds by these scores.
 
-    Parameters
-    ----------
-    learning : Learning
-    labels : ndarray of bool, shape (m,)
-    documents : sequence, shape (m,)
-    held_out : ndarray, shape (alphas, m)
-        The score of each candidate by the model without its document, for each alpha.
-    features : str, default=""
-        What the scores are of.
-
-    Returns
-    -------
-    Choice
-
-    Examples
-    --------
-    >>> learning = Learning("rls", (0.5, 1.0), "auc", None, None)
-    >>> labels = np.array([True, False, True])
-    >>> held_out = np.array([[0.2, 0.3, 0.4], [0.3, 0.2, 0.4]])
-    >>> choice = choose(learning, labels, ["a", "b", "c"], held_out)
-    >>> choice.alpha, choice.value, choice.thresholds["training"]
-    (1.0, 1.0, 0.25)
+    Shapes: labels (m,), documents (m,), held_out (alphas, m).
     """
     place, results = choose_alpha(learning, labels, held_out)
     scores = held_out[place]
@@ -692,16 +608,7 @@ def search_alphas(
 ) -> tuple[AlphaGrid, HeldOutDocuments]:
     """Leave documents out for every alpha of a grid, which is extended while the best lies at its edge.
 
-    Parameters
-    ----------
-    learning, K, labels, documents, features
-        As in `hold_out_documents`; the alphas may be "auto".
-
-    Returns
-    -------
-    AlphaGrid
-        All alphas that were tried, in ascending order unless they were given.
-    HeldOutDocuments
+    Returns: All alphas that were tried, in ascending order unless they were given.
     """
     parts: list[HeldOutDocuments] = []
     tried: list[Float] = []

@@ -29,18 +29,7 @@ ALL_PARTS, ARTICLE, CHOSEN = "parts", "article", "chosen"
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """Some parts of a candidate, each with a norm of one; or the graph of the article, with one norm for all.
-
-    Parameters
-    ----------
-    parts : tuple of str
-        Some of "dependencies", "path" and "order", in that order. Without any it is the graph of the article.
-
-    Examples
-    --------
-    >>> FeatureSet.named("order+path").name, FeatureSet.named("parts").parts
-    ('path+order', ('dependencies', 'path', 'order'))
-    """
+    """Some parts of a candidate, each with a norm of one; or the graph of the article, with one norm for all."""
 
     parts: tuple[str, ...]
 
@@ -80,15 +69,7 @@ class FeatureSet:
 
 
 def feature_sets(features: str) -> list[FeatureSet]:
-    """Return the sets that a setting stands for: one, or for "chosen" all, from the fullest to the smallest.
-
-    Examples
-    --------
-    >>> [one.name for one in feature_sets("chosen")][:3]
-    ['parts', 'dependencies+path', 'dependencies+order']
-    >>> len(feature_sets("chosen")), feature_sets("path")
-    (8, [FeatureSet(parts=('path',))])
-    """
+    """Return the sets that a setting stands for: one, or for "chosen" all, from the fullest to the smallest."""
     if features != CHOSEN:
         return [FeatureSet.named(features)]
     some = [FeatureSet(parts) for size in range(len(PARTS), 0, -1) for parts in combinations(PARTS, size)]
@@ -102,13 +83,7 @@ def feature_kernels(
     combine: Combine,
     n_jobs: int | None,
 ) -> Iterator[Float]:
-    """Yield the kernel matrix of candidates for each set.
-
-    Notes
-    -----
-    The kernel of several parts is the mean of theirs, so that each part is made once for all sets. Memory is one
-    matrix, or for several sets one for each part and one more.
-    """
+    """Yield the kernel matrix of candidates for each set."""
     known: dict[FeatureSet, Float] = {}
 
     def kernel(one: FeatureSet) -> Float:
@@ -288,24 +263,10 @@ BLOCK = 1024
 def linear_kernel(X: sparse.sparray) -> Float:
     """Return the inner products of all rows.
 
-    Parameters
-    ----------
-    X : sparse array, shape (m, n)
-
-    Returns
-    -------
-    ndarray, shape (m, m), symmetric
-
-    Notes
-    -----
     Time O(Σ c² + m² d), c being the numbers of rows of the sparse columns and d the number of dense ones. Memory m × m
     numbers, and X twice.
 
-    Examples
-    --------
-    >>> linear_kernel(sparse.csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]]))
-    array([[ 5.,  2.],
-           [ 2., 10.]])
+    Shapes: X (m, n); returns (m, m).
     """
     columns = sparse.csc_array(X, dtype=np.float64)
     columns.sum_duplicates()

@@ -464,13 +464,7 @@ def neighbours(n_tokens: int, dependencies: Iterable[Dependency]) -> list[list[i
 
 
 def distances_from(tokens: Iterable[int], adjacent: Sequence[Sequence[int]]) -> list[int]:
-    """Return the distance of each token to the nearest of some tokens, in dependencies. Time O(dependencies).
-
-    Examples
-    --------
-    >>> distances_from([0], [[1], [0, 2], [1], []])[:3]
-    [0, 1, 2]
-    """
+    """Return the distance of each token to the nearest of some tokens, in dependencies. Time O(dependencies)."""
     distance = [UNREACHED] * len(adjacent)
     frontier = list(tokens)
     for token in frontier:
@@ -494,22 +488,6 @@ def on_shortest_paths(
     """Find the tokens and the dependencies on the shortest paths between two mentions; none if there is no path.
 
     Time O(tokens + dependencies).
-
-    Parameters
-    ----------
-    first, second : list of int
-        The distances of all tokens from either mention.
-    dependencies : sequence of Dependency
-
-    Returns
-    -------
-    tokens, dependencies : list of int
-        Their places.
-
-    Examples
-    --------
-    >>> on_shortest_paths([0, 1, 2], [2, 1, 0], [Dependency(1, 0, "nsubj"), Dependency(1, 2, "dobj")])
-    ([0, 1, 2], [0, 1])
     """
     sums = [a + b for a, b in zip(first, second, strict=True)]
     length = min(sums)
@@ -548,26 +526,7 @@ def draw_candidate(candidate: Candidate, *, width: int = WIDTH) -> str:
     The shortest paths between the pair are red and bold. The pair has a red ground, other mentions a grey one. An arc
     between words of different lines goes on at the edge of the next line, with its type on each.
 
-    Parameters
-    ----------
-    candidate : Candidate
-    width : int, default=1000
-        Where lines are broken, in pixels. Only a word that is longer makes the drawing wider.
-
-    Returns
-    -------
-    str
-        A self-contained SVG: no scripts, no external fonts or pictures.
-
-    Notes
-    -----
     Time O(tokens + lines × dependencies²): arcs are stacked so that none with a common stretch has the same height.
-
-    Examples
-    --------
-    >>> from kernelrank.relations import make_corpus
-    >>> draw_candidate(make_corpus(1, random_state=0).candidates[0])[:30]
-    '<svg xmlns="http://www.w3.org/'
     """
     if width < 1:
         raise InvalidInputError(f"Expected a width of at least 1 pixel; got {width}.")

@@ -43,18 +43,7 @@ AT_ONCE = 2_000_000
 
 @dataclass(frozen=True, repr=False)
 class ExtractionScores(Result):
-    """The measures of one set of decisions and scores; NaN where one is not defined.
-
-    Parameters
-    ----------
-    precision, recall, f, auc : float
-
-    Examples
-    --------
-    >>> scores = ExtractionScores(0.5, 1.0, 2 / 3, 0.75)
-    >>> print(scores)
-    P 50.0  R 100.0  F 66.7  AUC 75.0
-    """
+    """The measures of one set of decisions and scores; NaN where one is not defined."""
 
     precision: float
     recall: float
@@ -93,36 +82,14 @@ def measure(
 ) -> ExtractionScores:
     """Measure decisions and scores against the truth. Time O(m log m).
 
-    Parameters
-    ----------
-    labels, decisions : ndarray of bool, shape (m,)
-    scores : ndarray, shape (m,)
-    folds : ndarray of int, shape (m,), optional
-        Where scores are of several models: AUC then compares candidates of one fold only.
-
-    Returns
-    -------
-    ExtractionScores
-        The F-score is zero where nothing that is found is right; precision is not defined where nothing is found.
-
-    Examples
-    --------
-    >>> labels, scores = np.array([True, False, True]), np.array([3.0, 2.0, 1.0])
-    >>> print(measure(labels, scores, scores > 1.5))
-    P 50.0  R 50.0  F 50.0  AUC 50.0
+    Shapes: labels, decisions (m,), scores (m,), folds (m,).
     """
     values = _weighted(labels, scores, decisions, _parts(folds, len(labels)), np.ones((1, len(labels))))[0]
     return ExtractionScores(*map(float, values))
 
 
 def measure_all_true(labels: NDArray[np.bool_]) -> ExtractionScores:
-    """Measure the co-occurrence baseline: every candidate is said to interact.
-
-    Examples
-    --------
-    >>> print(measure_all_true(np.array([True, False, False, False])))
-    P 25.0  R 100.0  F 40.0  AUC 50.0
-    """
+    """Measure the co-occurrence baseline: every candidate is said to interact."""
     return measure(labels, np.zeros(len(labels)), np.ones(len(labels), dtype=bool))
 
 
@@ -141,29 +108,9 @@ def document_intervals(
 
     What varies is the documents that are tested on; the models stay as they are.
 
-    Parameters
-    ----------
-    labels, scores, decisions, folds
-        As in `measure`.
-    documents : sequence, shape (m,)
-    confidence : float, default=0.95
-    n_resamples : int, default=1000
-    random_state : int, optional
-
-    Returns
-    -------
-    dict of str to Interval
-        By the names precision, recall, f and auc.
-
-    Notes
-    -----
     Time O(m n_resamples), memory O(m) and 64 MB more.
 
-    Examples
-    --------
-    >>> labels, scores = np.array([True, False, True, False]), np.array([4.0, 3.0, 2.0, 1.0])
-    >>> print(document_intervals(labels, scores, scores > 2.5, ["a", "a", "b", "b"])["recall"])
-    95% interval [0.0000, 1.0000] (2 documents resampled 1,000 times; the predictions do not vary)
+    Shapes: documents (m,).
     """
     check_confidence(confidence)
     generator = np.random.default_rng(random_state)
@@ -279,15 +226,10 @@ class Learning:
 class HeldOutDocuments:
     """Held-out scores and the models themselves, for each alpha.
 
-    Parameters
-    ----------
-    inner : ndarray, shape (alphas, folds, m)
-        The score of each item by the model without its document and without the fold; NaN in the fold itself.
-    outer : ndarray, shape (alphas, m)
-        The score of each item by the model without its fold; NaN for items of no fold.
-    dual_coef : ndarray, shape (alphas, m)
-        The models of all items; empty where only folds were requested.
-    intercept : ndarray, shape (alphas,)
+    Shapes: inner (alphas, folds, m), outer (alphas, m), dual_coef (alphas, m), intercept (alphas,).
+
+    inner: The score of each item by the model without its document and without the fold; NaN in the fold itself.
+    outer: The score of each item by the model without its fold; NaN for items of no fold.
     """
 
     inner: Float
@@ -312,25 +254,9 @@ def hold_out_documents(
 ) -> HeldOutDocuments:
     """Leave documents out, inside each fold's training items.
 
-    Parameters
-    ----------
-    learning : Learning
-        With alphas that are numbers.
-    K : ndarray, shape (m, m)
-    labels : ndarray of bool, shape (m,)
-    documents : sequence, shape (m,)
-    folds : list of ndarray of int, optional
-        The items that each fold tests on. Unless given there is one fold, which tests on nothing.
-    features : str, default=""
-        The name of the matrix, for the progress display.
-
-    Returns
-    -------
-    HeldOutDocuments
-
-    Notes
-    -----
     Time O(m³) for each alpha, whatever the number of folds; with a basis, that of `leave_one_out` for each fold.
+
+    Shapes: K (m, m), labels (m,), documents (m,).
     """
     y = np.where(labels, 1.0, -1.0)
     given = [np.empty(0, dtype=np.intp)] if folds is None else list(folds)

@@ -190,20 +190,6 @@ def holm(pvalues: Sequence[float]) -> list[float]:
 
     The chance that any true null hypothesis has a corrected p-value of at most x is at most x, however the tests depend
     on each other.
-
-    Parameters
-    ----------
-    pvalues : sequence of float
-
-    Returns
-    -------
-    list of float
-        In the order of the p-values; none is above one.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
     """
     values = np.asarray(pvalues, dtype=np.float64)
     order = np.argsort(values, kind="stable")
@@ -215,15 +201,7 @@ def holm(pvalues: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class ComparedPair:
-    """Two models by one measure.
-
-    Parameters
-    ----------
-    first, second : str
-    test : PairedTest
-    corrected : float
-        The p-value, corrected for all tests of the comparison.
-    """
+    """Two models by one measure."""
 
     first: str
     second: str
@@ -240,20 +218,7 @@ class ComparedPair:
 class ComparedModels:
     """Several models by one measure, best first, with all pairs of them.
 
-    Parameters
-    ----------
-    name, rules : str
-        The measure and its conventions.
-    results : list of (str, MeasureResult)
-        The models in descending order of quality.
-    chance : float or None
-        The expected value of a random order; None where it is not known.
-    values, differences : Forest
-    pairs : list of ComparedPair
-        The better of two models first, by their means.
-    confidence : float
-    interval_method : str
-        What the intervals of the values are.
+    results: The models in descending order of quality.
     """
 
     name: str
@@ -280,20 +245,7 @@ class ComparedModels:
         n_resamples: int = 10_000,
         random_state: int | None = 0,
     ) -> list[ComparedModels]:
-        """Compare models by several measures; p-values are corrected for all of the tests together.
-
-        Parameters
-        ----------
-        measured : sequence of (str, bool, mapping of str to MeasureResult, float or None)
-            For each measure its name, whether higher is better, what was measured of each model, and the value of a
-            random order.
-        confidence, n_resamples, random_state
-            As in `kernelrank.metrics.paired_test`.
-
-        Returns
-        -------
-        list of ComparedModels
-        """
+        """Compare models by several measures; p-values are corrected for all of the tests together."""
         tests, ordered = [], []
         for name, rising, results, chance in measured:
             if not 2 <= len(results) <= MOST_MODELS:
@@ -458,16 +410,7 @@ def _without_frame(ax: Axes, side: str) -> None:
 
 @dataclass(frozen=True)
 class ForestRow:
-    """One row of a forest plot: an estimate with its interval.
-
-    Parameters
-    ----------
-    name : str
-    value : float
-    interval : Interval
-    places : tuple of float
-        The positions of the lower end, the value and the upper end on the axis, from 0 to 1.
-    """
+    """One row of a forest plot: an estimate with its interval."""
 
     name: str
     value: float
@@ -477,16 +420,7 @@ class ForestRow:
 
 @dataclass(frozen=True)
 class Forest:
-    """The rows of a forest plot that share one axis.
-
-    Parameters
-    ----------
-    rows : list of ForestRow
-    start, end : float
-        The ends of the axis.
-    reference : float
-        What means no effect: half for an AUC, zero for a difference.
-    """
+    """The rows of a forest plot that share one axis."""
 
     rows: list[ForestRow]
     start: float
@@ -500,15 +434,7 @@ class Forest:
 
     @classmethod
     def of_aucs(cls, estimates: Sequence[tuple[str, AUCEstimate]]) -> Forest:
-        """Put AUCs on an axis that ends at 1.
-
-        Examples
-        --------
-        >>> estimate = AUCEstimate(0.75, Interval(0.55, 0.9, 0.95, ""), "leave_pair_out", 100, 10, 10, (0, 1))
-        >>> forest = Forest.of_aucs([("genes", estimate)])
-        >>> forest.start, forest.rows[0].places[1], forest.reference_place
-        (0.5, 0.5, 0.0)
-        """
+        """Put AUCs on an axis that ends at 1."""
         lowest = min((estimate.interval.low for _, estimate in estimates), default=0.5)
         start = min(0.5, floor(10 * lowest) / 10)
         values = [(name, estimate.auc, estimate.interval) for name, estimate in estimates]
@@ -516,14 +442,7 @@ class Forest:
 
     @classmethod
     def of_values(cls, values: Sequence[tuple[str, float, Interval]], reference: float | None) -> Forest:
-        """Put values on an axis that holds them all and the reference, in tenths.
-
-        Examples
-        --------
-        >>> forest = Forest.of_values([("hinge", 0.75, Interval(0.62, 0.81, 0.95, ""))], 0.55)
-        >>> forest.start, forest.end, forest.reference
-        (0.5, 0.9, 0.55)
-        """
+        """Put values on an axis that holds them all and the reference, in tenths."""
         ends = [end for _, _, interval in values for end in interval]
         lowest, highest = min(ends), max(ends)
         mark = lowest if reference is None else reference
@@ -543,14 +462,7 @@ class Forest:
 
     @classmethod
     def of_scores(cls, names: Sequence[str], scores: Sequence[float], intervals: Sequence[Interval]) -> Forest:
-        """Put scores on an axis from the lowest to the highest end in tenths, with zero, the mean, on it.
-
-        Examples
-        --------
-        >>> forest = Forest.of_scores(["tea"], [0.5], [Interval(-0.22, 1.22, 0.95, "")])
-        >>> forest.start, forest.end, forest.reference
-        (-0.3, 1.3, 0.0)
-        """
+        """Put scores on an axis from the lowest to the highest end in tenths, with zero, the mean, on it."""
         start = min((floor(10 * interval.low) / 10 for interval in intervals), default=-0.5)
         end = max((ceil(10 * interval.high) / 10 for interval in intervals), default=0.5)
         rows = list(zip(names, scores, intervals, strict=True))
@@ -572,14 +484,7 @@ class Forest:
 
 @dataclass(frozen=True)
 class ComparedAUCs:
-    """Two AUCs on the same items and their difference, as a page shows them.
-
-    Parameters
-    ----------
-    aucs, difference : Forest
-    pvalue : float
-        Of no difference.
-    """
+    """Two AUCs on the same items and their difference, as a page shows them."""
 
     aucs: Forest
     difference: Forest

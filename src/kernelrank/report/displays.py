@@ -49,13 +49,7 @@ __all__ = [
 
 
 class Display(ABC):
-    """Base class of displays, which draw on given or new axes.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    """
+    """Base class of displays, which draw on given or new axes."""
 
     ax_: Axes
     figure_: Figure | SubFigure
@@ -461,30 +455,7 @@ MOST_DIFFERENCES = 20_000_000
 def standard_errors(search: BaseEstimator, X: Any, y: ArrayLike, qid: Labels | None, alphas: ArrayLike) -> Float | None:
     """Estimate how far held-out scores may vary: over queries, or over the items of two classes.
 
-    Parameters
-    ----------
-    search : RankRLSCV
-        Fitted.
-    X, y, qid
-        What it was fitted to.
-    alphas : array-like, shape (n,)
-
-    Returns
-    -------
-    ndarray, shape (n,), or None
-        Of `query_standard_errors` with queries, of `pair_standard_errors` with two classes; None in other cases.
-
-    Notes
-    -----
-    The cost is that of the function that is used.
-
-    Examples
-    --------
-    >>> from kernelrank import RankRLSCV, make_ranking
-    >>> X, y, qid = make_ranking(n_queries=10, random_state=0)
-    >>> search = RankRLSCV([1.0, 10.0]).fit(X, y, qid=qid)
-    >>> standard_errors(search, X, y, qid, [1.0, 10.0]).shape
-    (2,)
+    Shapes: alphas (n,); returns (n,).
     """
     labels = np.asarray(y)
     if qid is not None:
@@ -497,35 +468,9 @@ def pair_standard_errors(
 ) -> Float | None:
     """Estimate how far the accuracy of held-out pairs of two classes may vary with the items, for each alpha.
 
-    Parameters
-    ----------
-    search : RankRLSCV
-        Fitted to two classes without queries, alpha chosen by holding out pairs.
-    X : array-like or sparse matrix, shape (m, n_features)
-        What it was fitted to.
-    labels : ndarray, shape (m,)
-        The two classes.
-    alphas : array-like, shape (n,)
-    groups : ndarray of int64, shape (m,), optional
-        Items that vary together.
-
-    Returns
-    -------
-    ndarray, shape (n,), or None
-        The square root of DeLong's variance, or of Obuchowski's with groups. None for other searches, where pairs and
-        alphas are too many, or where a class has one item.
-
-    Notes
-    -----
     O(m² n) time and memory for P N pairs and n alphas, in addition to one decomposition.
 
-    Examples
-    --------
-    >>> from kernelrank import RankRLSCV
-    >>> X, y = np.array([[1.0], [3.0], [2.0], [4.0], [5.0], [3.5]]), np.array([0, 0, 0, 1, 1, 1])
-    >>> search = RankRLSCV([1.0, 10.0]).fit(X, y)
-    >>> bool(np.all(pair_standard_errors(search, X, y, [1.0, 10.0]) < 0.5))
-    True
+    Shapes: X (m, n_features), labels (m,), alphas (n,), groups (m,); returns (n,).
     """
     if not isinstance(search, RankRLSCV) or search.cv not in ("auto", "leave_pair_out"):
         return None
@@ -547,31 +492,9 @@ def query_standard_errors(
 ) -> Float | None:
     """Estimate how far the held-out score of each alpha may vary with the queries.
 
-    Parameters
-    ----------
-    search : RankRLSCV
-        Fitted with leave-query-out.
-    X, y, qid
-        What it was fitted to.
-    alphas : array-like, shape (n,)
-
-    Returns
-    -------
-    ndarray, shape (n,), or None
-        The standard deviation over queries divided by the root of their number. None for other searches, fewer than two
-        measured queries, or too many items and alphas.
-
-    Notes
-    -----
     One decomposition and O(m n log m) time for n alphas.
 
-    Examples
-    --------
-    >>> from kernelrank import RankRLSCV, make_ranking
-    >>> X, y, qid = make_ranking(n_queries=10, random_state=0)
-    >>> search = RankRLSCV([1.0, 10.0]).fit(X, y, qid=qid)
-    >>> query_standard_errors(search, X, y, qid, [1.0, 10.0]).shape
-    (2,)
+    Shapes: alphas (n,); returns (n,).
     """
     values = np.asarray(alphas, dtype=np.float64)
     exact = type(search) is RankRLSCV and search.cv in ("auto", "leave_query_out") and isinstance(search.scoring, str)

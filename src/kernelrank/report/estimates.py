@@ -573,20 +573,7 @@ MOST_ITEMS, MOST_NEIGHBOURS, MOST_IN_MATRIX, MOST_JUDGES = 100, 30, 12, 10
 
 @dataclass(frozen=True)
 class Neighbours:
-    """An item and the next one in the ranking.
-
-    Parameters
-    ----------
-    above, below : str
-    difference : float
-        That of their scores.
-    probability : float
-        That the one above has the higher score.
-    apart : bool
-        Whether the interval of their difference excludes zero.
-    votes : float
-        How many more votes between them would tell them apart; zero if they are.
-    """
+    """An item and the next one in the ranking."""
 
     above: str
     below: str

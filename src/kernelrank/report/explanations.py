@@ -32,31 +32,7 @@ __all__ = ["Contributions", "Explanation", "Influence", "explain", "has_contribu
 class Contributions:
     """The features or training items that contribute to one output of a fitted model.
 
-    Parameters
-    ----------
-    kind : {"features", "items"}
-        What contributes.
-    names : list
-        What the features or items are called.
-    coefficients : ndarray, shape (r,)
-        Weights of the features, or coefficients of the items.
-    numbers : ndarray of int64, shape (r,)
-        The number of each feature, or of each training item.
-    transform : transformer or None
-        The steps before the model in a pipeline.
-    keeps_columns : bool
-        Whether the items given and the items transformed have the same columns, so that those given can be shown.
-    learner : KernelLearner or None
-        What checks the items and knows the kernel; None for a linear model of another library.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelrank import RankRLS
-    >>> X, y = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0]]), np.array([1.0, 4.0, 3.0])
-    >>> contributions = Contributions.of(RankRLS(0.01).fit(X, y), feature_names=["size", "age"])
-    >>> contributions.names, contributions.coefficients.round(2)
-    (['size', 'age'], array([1.  , 1.99]))
+    Shapes: coefficients (r,), numbers (r,).
     """
 
     kind: Literal["features", "items"]
@@ -78,21 +54,7 @@ class Contributions:
     ) -> Contributions:
         """Return the contributions of a fitted model.
 
-        Parameters
-        ----------
-        model : estimator
-            RLS, RankRLS, RankSVM, their searches, any linear model with `coef_`; also at the end of a pipeline, and
-            inside scikit-learn's searches.
-        feature_names : sequence of str, optional
-            The names of the columns of X; the names that the model was fitted with, or x0, x1, ... unless given.
-        training_ids : sequence, shape (m,), optional
-            The names of the training items; their row numbers, counted from 0, unless given.
-        output : int, optional
-            Which output, if there are several.
-
-        Returns
-        -------
-        Contributions
+        Shapes: training_ids (m,).
         """
         transform, learner = last_step(model)
         if not has_contributions(model):
@@ -133,18 +95,7 @@ def has_contributions(model: BaseEstimator) -> bool:
 
 
 def last_step(model: BaseEstimator) -> tuple[Pipeline | None, BaseEstimator]:
-    """Return what transforms the items, or None, and the estimator that scores them.
-
-    Parameters
-    ----------
-    model : estimator
-        A pipeline, a search that was refitted, or an estimator itself.
-
-    Returns
-    -------
-    transform : transformer or None
-    learner : estimator
-    """
+    """Return what transforms the items, or None, and the estimator that scores them."""
     while hasattr(model, "best_estimator_"):
         model = model.best_estimator_
     check_is_fitted(model)
@@ -432,28 +383,7 @@ MOST_NUMBERS = 4_000_000
 class Influence:
     """Features or training items, in descending order of their influence on the scores.
 
-    Parameters
-    ----------
-    kind : {"features", "items"}
-    names : list
-        Those that move the scores most.
-    coefficients : ndarray, shape (k,)
-        Weights, or coefficients.
-    spreads : ndarray, shape (k,)
-        The standard deviation of each feature, or of the kernel with each training item, over the items.
-    n_contributions : int
-        How many there are in all.
-    n_items : int
-        Over how many items the spread was taken.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kernelrank import RankRLS
-    >>> X = np.array([[1.0, 0.0], [2.0, 100.0], [3.0, 0.0]])
-    >>> model = RankRLS(0.01).fit(X, [1.0, 2.0, 3.0])
-    >>> Influence.of(Contributions.of(model), X, k=1).names
-    ['x0']
+    Shapes: coefficients (k,), spreads (k,).
     """
 
     kind: Literal["features", "items"]
@@ -467,20 +397,9 @@ class Influence:
     def of(cls, contributions: Contributions, X: Any, k: int = 15) -> Influence:
         """Order features or training items by ``|c_k|`` times the standard deviation of ``φ_k`` over some items.
 
-        Parameters
-        ----------
-        contributions : Contributions
-        X : matrix, shape (m, n)
-        k : int, default=15
-            How many to keep.
-
-        Returns
-        -------
-        Influence
-
-        Notes
-        -----
         O(m n) time for features; for a kernel at most four million of its numbers, of items evenly spread over X.
+
+        Shapes: X (m, n).
         """
         m, r = _num_samples(X), len(contributions.coefficients)
         step = 1 if contributions.kind == "features" else max(1, -(-m * r // MOST_NUMBERS))

@@ -36,22 +36,7 @@ FOLDS = 5
 class MeasuredItems:
     """Items with true and predicted scores.
 
-    Parameters
-    ----------
-    X : matrix, shape (m, n)
-    y : ndarray, shape (m,)
-        True scores.
-    scores : ndarray, shape (m,)
-        Predicted ones, that can be compared inside each query.
-    qid : ndarray, shape (m,), or None
-        Queries, or the folds of one ranking; None for one ranking as a whole.
-    ids : sequence, shape (m,), or None
-    how : str
-        Where the scores come from, as part of a sentence.
-    chose_alpha : bool
-        Whether the same scores chose alpha, so that they flatter a little.
-    folds : bool
-        Whether qid holds folds instead of queries.
+    Shapes: X (m, n), y (m,), scores (m,), qid (m,), ids (m,).
     """
 
     X: Any
@@ -83,28 +68,9 @@ class MeasuredItems:
     ) -> MeasuredItems:
         """Score the training items by models that did not see them.
 
-        Parameters
-        ----------
-        model : estimator
-            Fitted; a search over alpha is taken with the alpha that it chose.
-        X, qid, ids
-            The training data.
-        y : ndarray, shape (m,)
-            True scores.
-        target : array-like, shape (m,)
-            What the model was fitted to: the scores, or classes.
-        given : array-like, shape (m,), optional
-            Held-out scores that are known already; NaN where there is none.
-        random_state : int, RandomState or None, default=0
-            Shuffles items into folds.
+        Shapes: y (m,), target (m,), given (m,).
 
-        Returns
-        -------
-        MeasuredItems
-
-        Notes
-        -----
-        RLS and RankRLS take one decomposition; others are refitted five times.
+        given: Held-out scores that are known already; NaN where there is none.
         """
         several = qid is not None and len(Queries.from_labels(qid, len(y))) > 1
         if given is not None:
@@ -202,17 +168,7 @@ def _folds(n_items: int, qid: Labels | None, random_state: RandomStateLike) -> l
 
 @dataclass(frozen=True, eq=False)
 class MeasuredValue:
-    """A measure with its value, or with the reason why it could not be computed.
-
-    Parameters
-    ----------
-    measure : Measure
-    result : MeasureResult or None
-    interval : Interval or None
-        None for one query, unless it is an AUC.
-    problem : str
-        Why it cannot be measured; empty if it can.
-    """
+    """A measure with its value, or with the reason why it could not be computed."""
 
     measure: Measure
     result: MeasureResult | None
@@ -228,19 +184,7 @@ class MeasuredValue:
 def measure_all(
     items: MeasuredItems, measures: Sequence[str | Measure], random_state: RandomStateLike
 ) -> list[MeasuredValue]:
-    """Compute several measures; one that does not apply gives its reason instead of a value.
-
-    Parameters
-    ----------
-    items : MeasuredItems
-    measures : sequence of str or Measure
-    random_state : int, Generator, RandomState or None
-        Resamples queries for the intervals.
-
-    Returns
-    -------
-    list of MeasuredValue
-    """
+    """Compute several measures; one that does not apply gives its reason instead of a value."""
     values = []
     # "AUC" and "auc" are the same measure.
     for measure in dict.fromkeys(get_measure(name) for name in measures):
@@ -266,13 +210,7 @@ MOST_FEATURES = 200
 class BestColumn:
     """The single column that ranks best, in either direction.
 
-    Parameters
-    ----------
-    name : str
-        With a minus sign if low values rank high.
-    value : float
-        What it reaches on the items that it was chosen on.
-    scores : ndarray, shape (m,)
+    Shapes: scores (m,).
     """
 
     name: str
@@ -285,22 +223,7 @@ class BestColumn:
     ) -> BestColumn | None:
         """Try every column in both directions; None if there are too many, or none of finite numbers.
 
-        Parameters
-        ----------
-        X : matrix or data frame, shape (m, n_features)
-        value : callable
-            Measures scores of shape (m,).
-        names : sequence of str, optional
-            The names of the columns.
-        rising : bool, default=True
-            Whether higher values are better.
-
-        Examples
-        --------
-        >>> X = np.array([[1.0, 0.0], [0.0, 0.0], [2.0, 1.0]])
-        >>> found = BestColumn.of(X, lambda scores: float(scores[1] - scores[0]), ["a", "b"])
-        >>> found.name, found.value
-        ('−a', 1.0)
+        Shapes: X (m, n_features).
         """
         if not hasattr(X, "shape") or X.shape[1] > MOST_FEATURES:
             return None
@@ -324,31 +247,14 @@ class BestColumn:
 
 @dataclass(frozen=True)
 class Baselines:
-    """What simple rankings reach by the same measures.
-
-    Parameters
-    ----------
-    rows : list of tuple
-        The name of a measure, the value of the model, of the best single feature and of the random order.
-    feature : str or None
-        The single feature, with a minus sign if low values rank high; None if none was tried.
-    """
+    """What simple rankings reach by the same measures."""
 
     rows: list[tuple[str, float, float, float]]
     feature: str | None
 
     @classmethod
     def of(cls, items: MeasuredItems, values: Sequence[MeasuredValue], names: Labels | None) -> Baselines:
-        """Measure the baselines on the items of the model. Time O(n_features m log m).
-
-        Parameters
-        ----------
-        items : MeasuredItems
-        values : sequence of MeasuredValue
-            Of the model.
-        names : sequence of str, optional
-            The names of the columns.
-        """
+        """Measure the baselines on the items of the model. Time O(n_features m log m)."""
         measured = [(value.measure, value.result.mean) for value in values if value.result is not None]
         if not measured:
             return cls([], None)
@@ -369,14 +275,7 @@ class Baselines:
 
 
 def random_order(measure: Measure, y: Float, qid: Labels | None) -> float:
-    """Return the expected value of a random order: that of equal scores, with ties averaged.
-
-    Examples
-    --------
-    >>> from kernelrank.metrics import get_measure
-    >>> random_order(get_measure("pairwise_accuracy"), np.array([0.0, 1.0, 2.0]), None)
-    0.5
-    """
+    """Return the expected value of a random order: that of equal scores, with ties averaged."""
     fair: Any = measure
     if getattr(measure, "ties", "average") != "average":
         fair = replace(fair, ties="average")
@@ -405,38 +304,7 @@ FEW_LEVELS = 10
 
 @dataclass(frozen=True)
 class DataSummary:
-    """Counts of a set of scored items.
-
-    Parameters
-    ----------
-    name : str
-        What the items are for.
-    n_items, n_queries, n_features : int
-    query_sizes : tuple of float
-        The smallest, the median and the largest number of items in a query.
-    n_levels : int
-        How many different true scores there are.
-    level_counts : list of (level, number of items), or None
-        None beyond ten levels.
-    level_range : tuple of float
-        The lowest and the highest true score.
-    n_pairs : int
-        Pairs of items inside queries.
-    n_tied : int
-        Those of them whose true scores are the same.
-    n_unscored : int
-        Items without a score.
-    single_item : list
-        The labels of queries with one scored item, or none.
-    single_level : list
-        The labels of queries whose scores are all the same, with two items at least.
-
-    Examples
-    --------
-    >>> summary = DataSummary.of("training", (5, 2), np.array([1.0, 2.0, 2.0, 1.0, 0.0]), ["a", "a", "a", "b", "c"])
-    >>> summary.n_pairs, summary.n_tied, summary.single_item
-    (3, 1, ['b', 'c'])
-    """
+    """Counts of a set of scored items."""
 
     name: str
     n_items: int
@@ -456,18 +324,9 @@ class DataSummary:
     def of(cls, name: str, shape: tuple[int, int], y: Float, qid: Labels | None) -> DataSummary:
         """Count: O(m log m) time, O(m) memory.
 
-        Parameters
-        ----------
-        name : str
-        shape : tuple of int
-            The number of items and of features.
-        y : ndarray, shape (m,)
-            True scores; NaN for an item without one.
-        qid : sequence, shape (m,), or None
+        Shapes: y (m,), qid (m,).
 
-        Returns
-        -------
-        DataSummary
+        y: True scores; NaN for an item without one.
         """
         queries = Queries.from_labels(qid, len(y))
         scored = ~np.isnan(y)

@@ -186,12 +186,7 @@ STYLES = ("-", "--", "-")
 def survival_picture(lifetimes: Lifetimes, third: np.ndarray, time_name: str) -> Picture:
     """Draw the Kaplan–Meier curve of each third of the scores.
 
-    Parameters
-    ----------
-    lifetimes : Lifetimes
-    third : ndarray of int, shape (m,)
-    time_name : str
-        What the times are called.
+    Shapes: third (m,).
     """
     with drawing("survival") as canvas:
         told = []
@@ -228,25 +223,7 @@ HOLDOUTS = {
 
 
 def describe_holdout(model: BaseEstimator, *, queries: bool) -> str:
-    """Describe what a search held out.
-
-    Parameters
-    ----------
-    model : estimator
-        A search.
-    queries : bool
-        Whether it was fitted to several queries.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from kernelrank import RankRLSCV
-    >>> describe_holdout(RankRLSCV(), queries=False)
-    'leave-pair-out, exact'
-    """
+    """Describe what a search held out."""
     cv = getattr(model, "cv", None)
     if isinstance(cv, int):
         return counted(cv, "fold")
@@ -256,14 +233,7 @@ def describe_holdout(model: BaseEstimator, *, queries: bool) -> str:
 
 
 def describe_kernel(learner: BaseEstimator) -> str | None:
-    """Name the kernel of a learner, with the parameters that it has; None for one that has no kernel.
-
-    Examples
-    --------
-    >>> from kernelrank import RankRLS
-    >>> describe_kernel(RankRLS()), describe_kernel(RankRLS(kernel="rbf", gamma=0.5))
-    ('linear', 'rbf (gamma 0.5)')
-    """
+    """Name the kernel of a learner, with the parameters that it has; None for one that has no kernel."""
     if not isinstance(learner, KernelLearner):
         return None
     views: list[Kernel] = getattr(learner, "kernels_", [learner._kernel()])
@@ -279,14 +249,7 @@ def _describe(kernel: Kernel) -> str:
 
 
 def describe_scoring(model: BaseEstimator) -> str:
-    """Name the measure of a search.
-
-    Examples
-    --------
-    >>> from kernelrank import RankRLSCV, RLSCV
-    >>> describe_scoring(RankRLSCV()), describe_scoring(RLSCV())
-    ('pairwise accuracy', 'score (minus the mean squared error)')
-    """
+    """Name the measure of a search."""
     scoring = getattr(model, "scoring", None)
     if isinstance(scoring, (str, Measure)):
         try:

@@ -386,20 +386,7 @@ def report_warnings(
     values: list[MeasuredValue],
     curve: AlphaCurveDisplay | None,
 ) -> list[str]:
-    """List the warnings of a report: what makes its numbers less reliable.
-
-    Parameters
-    ----------
-    model : estimator
-    summaries : list of DataSummary
-    items : MeasuredItems
-    values : list of MeasuredValue
-    curve : AlphaCurveDisplay or None
-
-    Returns
-    -------
-    list of str
-    """
+    """List the warnings of a report: what makes its numbers less reliable."""
     found = _of_the_search(curve) + _of_the_fit(last_step(model)[1])
     if items.chose_alpha:
         found.append(
@@ -468,18 +455,7 @@ def _of_the_values(values: list[MeasuredValue], items: MeasuredItems) -> list[st
 
 @dataclass(frozen=True, eq=False)
 class ExplainedPair:
-    """Two items, and why the first has the higher score.
-
-    Parameters
-    ----------
-    first, second : label
-        What the items are called.
-    query : label or None
-        Their query; None if there is one ranking.
-    truth : tuple of float
-        Their true scores.
-    explanation : Explanation
-    """
+    """Two items, and why the first has the higher score."""
 
     first: Any
     second: Any
@@ -502,22 +478,7 @@ class ExplainedPair:
         feature_names: Labels | None,
         training_ids: Labels | None,
     ) -> ExplainedPair | None:
-        """Take the highest item of the query in the middle, and the highest below it with another true score.
-
-        Parameters
-        ----------
-        model : estimator
-        items : MeasuredItems
-        result : MeasureResult or None
-            Which says what the query in the middle is; the first query unless given.
-        feature_names, training_ids
-            As in `explain`.
-
-        Returns
-        -------
-        ExplainedPair or None
-            None where no two items of that query have different true and predicted scores.
-        """
+        """Take the highest item of the query in the middle, and the highest below it with another true score."""
         members, query = _members(items, result)
         scores = scores_of(model, _safe_indexing(items.X, members))
         first = int(np.argmax(scores))

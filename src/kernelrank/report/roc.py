@@ -260,31 +260,9 @@ def roc_band(
 ) -> tuple[Float, Float]:
     """Compute a pointwise bootstrap band of a ROC curve; items of each class, or whole groups, are resampled.
 
-    Parameters
-    ----------
-    positive : ndarray of bool, shape (m,)
-    scores : ndarray, shape (m,)
-    fpr : ndarray, shape (points,)
-        Where the band is wanted.
-    groups : ndarray of int64, shape (m,), optional
-    confidence : float, default=0.95
-    n_resamples : int, default=1000
-    random_state : int, RandomState or None
-
-    Returns
-    -------
-    low, high : ndarray, shape (points,)
-
-    Notes
-    -----
     O(n_resamples × (m + points)) time. The scores stay as they are: the models do not vary.
 
-    Examples
-    --------
-    >>> positive = np.arange(40) >= 20
-    >>> low, high = roc_band(positive, np.arange(40.0) % 25, np.array([0.5]), random_state=0)
-    >>> bool(0 <= low[0] < high[0] <= 1)
-    True
+    Shapes: positive (m,), scores (m,), fpr (points,), groups (m,); returns low, high (points,).
     """
     generator = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     roc = RocResamples(positive, scores, groups)
@@ -316,29 +294,9 @@ def query_roc(
 ) -> ROCDisplay:
     """Average the ROC curves of queries.
 
-    Parameters
-    ----------
-    positive : ndarray of bool, shape (m,)
-    scores : ndarray, shape (m,)
-    qid : sequence, shape (m,)
-    confidence : float, default=0.95
-    random_state : int, Generator, RandomState or None, default=0
-        Resamples queries for the band.
-
-    Returns
-    -------
-    ROCDisplay
-        Not drawn yet. Queries without both classes have no curve and are left out.
-
-    Notes
-    -----
     O(m log m) time, and O(queries) for each of a thousand resamples.
 
-    Examples
-    --------
-    >>> positive, scores = np.array([1, 0, 1, 0]) > 0, np.array([2.0, 1.0, 11.0, 12.0])
-    >>> query_roc(positive, scores, qid=["a", "a", "b", "b"]).estimate.auc
-    0.5
+    Shapes: positive (m,), scores (m,), qid (m,).
     """
     result = AUC()(positive.astype(np.float64), scores, qid=qid)
     queries = Queries.from_labels(qid, len(scores))

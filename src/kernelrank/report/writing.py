@@ -49,91 +49,39 @@ PLURALS = {"query": "queries"}
 
 
 def with_commas(number: float) -> str:
-    """Write a whole number.
-
-    Examples
-    --------
-    >>> with_commas(12345)
-    '12,345'
-    """
+    """Write a whole number."""
     return f"{int(number):,}"
 
 
 def counted(number: float, noun: str) -> str:
-    """Write a whole number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "query"), counted(2000, "query"), counted(0, "item")
-    ('1 query', '2,000 queries', '0 items')
-    """
+    """Write a whole number with its noun."""
     return f"{with_commas(number)} {noun if number == 1 else plural(noun)}"
 
 
 def plural(noun: str) -> str:
-    """Write the plural of a noun.
-
-    Examples
-    --------
-    >>> plural("query"), plural("fold")
-    ('queries', 'folds')
-    """
+    """Write the plural of a noun."""
     return PLURALS.get(noun, noun + "s")
 
 
 def with_digits(number: float, digits: int = 4) -> str:
-    """Write a number with a few significant digits, large ones to the unit, and a true minus sign.
-
-    Examples
-    --------
-    >>> with_digits(0.000123456), with_digits(-2.5), with_digits(32768.0), with_digits(12345678.9)
-    ('0.0001235', '−2.5', '32,768', '1.235e+07')
-    """
+    """Write a number with a few significant digits, large ones to the unit, and a true minus sign."""
     if 10.0**3 <= abs(number) < 10.0**7:
         return f"{number:,.0f}".replace("-", "−")
     return f"{number:.{digits}g}".replace("-", "−")
 
 
 def signed(number: float, digits: int = 3) -> str:
-    """Write a number with its sign.
-
-    Examples
-    --------
-    >>> signed(0.25), signed(-0.25)
-    ('+0.25', '−0.25')
-    """
+    """Write a number with its sign."""
     return f"{number:+.{digits}g}".replace("-", "−")
 
 
 def with_decimals(number: float, decimals: int = 3) -> str:
-    """Write a measured value; what is rounded to zero has no sign.
-
-    Examples
-    --------
-    >>> with_decimals(0.81649), with_decimals(-0.25), with_decimals(-0.00001)
-    ('0.816', '−0.250', '0.000')
-    """
+    """Write a measured value; what is rounded to zero has no sign."""
     return f"{number:z.{decimals}f}".replace("-", "−")
 
 
 def in_column(numbers: Sequence[float], digits: int = 3, *, sign: bool = False) -> list[str]:
-    """Write the numbers of a column with the same number of decimals, so that their decimal points are aligned.
-
-    Parameters
-    ----------
-    numbers : sequence of float
-    digits : int, default=3
-        Significant digits of the largest.
-    sign : bool, default=False
-        Whether positive ones have a sign too.
-
-    Examples
-    --------
-    >>> in_column([0.00988, -0.0067, 0.00046]), in_column([123.4, 5.0]), in_column([0.25, -1.0], sign=True)
-    (['0.00988', '−0.00670', '0.00046'], ['123', '5'], ['+0.25', '−1.00'])
-    >>> in_column([1.5e-9, 2e-10]), in_column([])
-    (['1.50e-09', '2.00e-10'], [])
-    """
+    """Write the numbers of a column with the same number of decimals, so that their decimal points are aligned."""
     values = [float(number) for number in numbers]
     largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
     place = floor(log10(largest)) if largest > 0 else 0
@@ -163,25 +111,13 @@ LONGEST = 120
 
 
 def today() -> date:
-    """Return the date of a report: today, or SOURCE_DATE_EPOCH if it is set, for reproducible pages.
-
-    Examples
-    --------
-    >>> today() >= date(1970, 1, 1)
-    True
-    """
+    """Return the date of a report: today, or SOURCE_DATE_EPOCH if it is set, for reproducible pages."""
     seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
     return datetime.fromtimestamp(int(seconds), UTC).date() if seconds.isdigit() else date.today()
 
 
 def versions() -> list[tuple[str, str]]:
-    """List Python and the packages that numbers depend on, with their versions.
-
-    Examples
-    --------
-    >>> [name for name, _ in versions()][:2]
-    ['Python', 'kernelrank']
-    """
+    """List Python and the packages that numbers depend on, with their versions."""
     found = [("Python", platform.python_version())]
     for name in PACKAGES:
         try:
@@ -192,14 +128,7 @@ def versions() -> list[tuple[str, str]]:
 
 
 def parameters_of(model: BaseEstimator) -> list[tuple[str, str]]:
-    """List the parameters of an estimator as they would be written; long values are cut.
-
-    Examples
-    --------
-    >>> from kernelrank import RankRLS
-    >>> parameters_of(RankRLS(alpha=2.0))[0]
-    ('alpha', '2.0')
-    """
+    """List the parameters of an estimator as they would be written; long values are cut."""
     # The steps of a pipeline are listed by their own parameters.
     values = {name: value for name, value in model.get_params(deep=True).items() if not hasattr(value, "get_params")}
     return [(name, _written(value)) for name, value in values.items() if name not in ("steps", "memory", "verbose")]
@@ -260,23 +189,6 @@ def render(template: str, content: dict[str, Any]) -> Page:
     """Render a template of the reports; every value is escaped, except pictures marked as such in the template.
 
     Control characters of names and words are shown escaped, in pictures as well.
-
-    Parameters
-    ----------
-    template : str
-        The name of a file in `templates`.
-    content : dict
-        What the template asks for; a value that it asks for and does not find is an error. The date and the versions
-        of the packages, which every page shows, are added.
-
-    Returns
-    -------
-    Page
-
-    Raises
-    ------
-    MissingExtraError
-        If jinja2 is not installed.
     """
     html = _template_reader().get_template(template).render({"versions": versions(), "date": today(), **content})
     return Page(printable(html, lines=True))
@@ -327,16 +239,7 @@ VARIABLES = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture and what it shows, in words.
-
-    Parameters
-    ----------
-    svg : str
-    alt : str
-        The alternative text, for readers who cannot see the picture.
-    caption : str
-        The caption below it.
-    """
+    """A picture and what it shows, in words."""
 
     svg: str
     alt: str
@@ -344,20 +247,7 @@ class Picture:
 
 
 class Drawing:
-    """Matplotlib axes to draw on; the result is an SVG picture.
-
-    Parameters
-    ----------
-    figure, ax
-        Of matplotlib; the figure belongs to no window and to no list of open figures.
-    name : str
-        What identifiers begin with; its own for each picture of a page.
-
-    Attributes
-    ----------
-    second : str
-        The colour of what stands out from the first.
-    """
+    """Matplotlib axes to draw on; the result is an SVG picture."""
 
     def __init__(self, figure: Figure, ax: Axes, name: str) -> None:
         self.figure, self.ax, self.name = figure, ax, name
@@ -373,24 +263,7 @@ class Drawing:
 
 @contextmanager
 def drawing(name: str, height: float = 3.2) -> Iterator[Drawing]:
-    """Draw without pyplot, in the colours of the page; matplotlib's own settings are as before afterwards.
-
-    Parameters
-    ----------
-    name : str
-        What identifiers begin with.
-    height : float, default=3.2
-        Inches.
-
-    Yields
-    ------
-    Drawing
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
-    """
+    """Draw without pyplot, in the colours of the page; matplotlib's own settings are as before afterwards."""
     try:
         import matplotlib as mpl
         from matplotlib.backends.backend_svg import FigureCanvasSVG

@@ -313,12 +313,7 @@ def selector_of(estimator: Any) -> GreedySelector:
 class SelectionData:
     """The items, scores and queries that features are selected for.
 
-    Parameters
-    ----------
-    X : array-like or sparse matrix, shape (m, n_features)
-    y : ndarray, shape (m,)
-    qid : ndarray of int64, shape (m,), or None
-        The query of each item, as numbers.
+    Shapes: X (m, n_features), y (m,), qid (m,).
     """
 
     X: Any
@@ -347,17 +342,7 @@ class SelectionData:
 
 @dataclass(frozen=True, eq=False)
 class SelectionPath:
-    """The models of one path, from the first feature to the last.
-
-    Parameters
-    ----------
-    preparation : Pipeline or None
-        The fitted steps before the selector.
-    selector : GreedySelector
-        Fitted.
-    steps : list of dict
-        For each number of features the best step with so many, as in `path_`.
-    """
+    """The models of one path, from the first feature to the last."""
 
     preparation: Pipeline | None
     selector: GreedySelector
@@ -365,15 +350,7 @@ class SelectionPath:
 
     @classmethod
     def fitted(cls, estimator: Any, data: SelectionData, n_features: int | None = None) -> SelectionPath:
-        """Fit a clone, and keep one model for each number of features, or groups of them.
-
-        Parameters
-        ----------
-        estimator : GreedySelector, or a pipeline that ends with one
-        data : SelectionData
-        n_features : int, optional
-            How many features to select; as many as the estimator says unless given.
-        """
+        """Fit a clone, and keep one model for each number of features, or groups of them."""
         selector: GreedySelector = clone(selector_of(estimator))
         if n_features is not None:
             selector.set_params(n_features_to_select=n_features)

@@ -56,13 +56,7 @@ SAME = 1e-10
 
 
 def lowest(errors: Float) -> int:
-    """Return the first of the lowest errors.
-
-    Examples
-    --------
-    >>> lowest(np.array([2.0, 1.0 + 1e-15, 1.0]))
-    1
-    """
+    """Return the first of the lowest errors."""
     least = float(errors.min())
     return int(np.argmax(errors <= least + SAME * abs(least)))
 
@@ -71,24 +65,7 @@ def lowest(errors: Float) -> int:
 class SelectionStep:
     """One step of a selection.
 
-    Parameters
-    ----------
-    unit : int
-        The unit that entered or left.
-    added : bool
-        Whether it entered.
-    units : tuple of int
-        All units chosen after this step, in the order of their selection.
-    columns : ndarray of int64, shape (k,)
-        Their columns.
-    coefficients : ndarray, shape (k, outputs)
-    alpha : float
-    losses : ndarray
-        The held-out losses of queries, items, or items by their pairs; their sum is the criterion.
-    standard_error : float
-        The standard error of that sum.
-    pair_accuracy : float or None
-        The share of held-out pairs in the right order, if pairs are held out.
+    Shapes: columns (k,), coefficients (k, outputs).
     """
 
     unit: int
@@ -108,22 +85,7 @@ class SelectionStep:
 
 
 class GreedySearch:
-    """Feature selection for one problem.
-
-    Parameters
-    ----------
-    problem : SelectionProblem
-    criterion : {"leave_query_out", "leave_pair_out", "leave_one_out"}
-        What is held out.
-    alphas : sequence of float
-        One alpha, or those that are chosen from at each step.
-    units : sequence of ndarray of int64, optional
-        The columns of each unit; each column by itself unless given.
-    floating : bool, default=False
-        Whether units may leave again.
-    n_threads : int, default=1
-        How many threads share the columns.
-    """
+    """Feature selection for one problem."""
 
     def __init__(
         self,
@@ -149,14 +111,7 @@ class GreedySearch:
         self._entered: list[int] = []
 
     def steps(self, n_units: int, required: Sequence[int] = ()) -> Iterator[SelectionStep]:
-        """Yield step after step until so many units have been chosen; O(m n) time each.
-
-        Parameters
-        ----------
-        n_units : int
-        required : sequence of int, optional
-            Units that enter first, in this order, and never leave.
-        """
+        """Yield step after step until so many units have been chosen; O(m n) time each."""
         self.problem.require_memory(self.kind.n_arrays + self.floating)
         self._chosen, self._entered = ChosenColumns.none(self.problem), []
         state, unit = self._begin(required)
@@ -291,15 +246,7 @@ PATIENCE = 5
 
 
 class FallingError:
-    """Decides when the held-out error has stopped falling: after `PATIENCE` steps without a sufficient decrease.
-
-    Parameters
-    ----------
-    state : type of HeldOutState
-        What is held out, which says how the losses depend on each other.
-    n_candidates : int
-        How many columns or groups a step chooses from.
-    """
+    """Decides when the held-out error has stopped falling: after `PATIENCE` steps without a sufficient decrease."""
 
     def __init__(self, state: type[HeldOutState], n_candidates: int) -> None:
         self.n_steps = 0
@@ -326,20 +273,7 @@ class FallingError:
 def column_units(groups: Any, n_columns: int) -> list[Index]:
     """Return the columns of each unit; units in the order of their first columns.
 
-    Parameters
-    ----------
-    groups : sequence, shape (n_columns,), or None
-        Columns with the same label enter together; each by itself if None.
-    n_columns : int
-
-    Returns
-    -------
-    list of ndarray of int64
-
-    Examples
-    --------
-    >>> column_units(["age", "city", "city"], 3)
-    [array([0]), array([1, 2])]
+    Shapes: groups (n_columns,).
     """
     if groups is None:
         return [np.array([column]) for column in range(n_columns)]
@@ -351,25 +285,7 @@ def column_units(groups: Any, n_columns: int) -> list[Index]:
 
 
 def required_units(required: Any, units: list[Index], names: NDArray[Any] | None) -> list[int]:
-    """Return the units of the columns that must be selected, in the order given.
-
-    Parameters
-    ----------
-    required : sequence of int or str, or None
-        Numbers of columns, or their names.
-    units : list of ndarray of int64
-    names : ndarray of str, or None
-        The names of the columns, if they have some.
-
-    Returns
-    -------
-    list of int
-
-    Examples
-    --------
-    >>> required_units([2], [np.array([0]), np.array([1, 2])], None)
-    [1]
-    """
+    """Return the units of the columns that must be selected, in the order given."""
     n_columns = sum(len(unit) for unit in units)
     unit_of = {int(column): number for number, unit in enumerate(units) for column in unit}
     place = {} if names is None else {str(name): number for number, name in enumerate(names)}

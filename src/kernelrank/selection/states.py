@@ -64,14 +64,7 @@ __all__ = [
 class ChosenColumns:
     """The features chosen so far, with the k × k matrix that their coefficients come from.
 
-    Parameters
-    ----------
-    columns : ndarray of int64, shape (k,)
-        In the order in which they entered.
-    Z : ndarray, shape (m, k)
-        Their columns in root coordinates.
-    gram, right : ndarray, shape (k, k) and (k, outputs)
-        ``Z_Sᵀ Z_S`` and ``Z_Sᵀ ỹ``.
+    Shapes: columns (k,), Z (m, k), gram, right (k, k).
     """
 
     columns: Index
@@ -114,14 +107,7 @@ class ChosenColumns:
 class RemovedColumn:
     """What a chosen column was before it entered.
 
-    Parameters
-    ----------
-    x : ndarray, shape (m,)
-        ``Z_S A⁻¹ e_v``.
-    u : ndarray, shape (m,)
-        Its column of U.
-    d : float
-    g : ndarray, shape (outputs,)
+    Shapes: x (m,), u (m,), g (outputs,).
     """
 
     x: Float
@@ -133,16 +119,7 @@ class RemovedColumn:
 class HeldOutState(ABC):
     """The held-out error of the features chosen so far, and of each column that may come next.
 
-    Parameters
-    ----------
-    problem : SelectionProblem
-    alpha : float
-    columns : ndarray of int64, shape (n,)
-        The columns of X that may enter.
-    n_threads : int, default=1
-        How many threads share the columns.
-    keep_columns : bool, default=False
-        Whether to keep the centred columns, which removing a feature needs: one more array of the size of X.
+    Shapes: columns (n,).
     """
 
     n_arrays = 1
@@ -722,17 +699,7 @@ BLOCK = 2**22
 class SelectionProblem:
     """Items with positive weights, those of a query side by side.
 
-    Parameters
-    ----------
-    X : array or CSC matrix, shape (items, n)
-    rows : ndarray of int64, shape (m,), or None
-        Which rows of X are used, in the order of the graph; None for all rows.
-    graph : ScoredQueries or ItemScores
-        What is compared.
-    queries : Queries
-        Which items belong together; each item by itself where no item is held out with another one.
-    dtype : numpy dtype, default=float64
-        The precision of whatever has as many numbers as X.
+    Shapes: X (items, n), rows (m,).
     """
 
     X: Matrix
@@ -799,12 +766,7 @@ class SelectionProblem:
     def require_memory(self, n_arrays: int, extra: int = 0) -> None:
         """Raise an error for a selection that needs more memory than there is.
 
-        Parameters
-        ----------
-        n_arrays : int
-            How many arrays of the shape of X are needed.
-        extra : int, default=0
-            How many bytes beside them.
+        extra: How many bytes beside them.
         """
         needed = n_arrays * self.n_items * self.n_columns * np.dtype(self.dtype).itemsize + extra
         available = available_bytes()

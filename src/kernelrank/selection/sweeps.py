@@ -55,23 +55,8 @@ def sweep_queries(
 ) -> None:
     """Change U and W by the last feature, and store the error of each column over all queries held out.
 
-    Parameters
-    ----------
-    U, W : ndarray, shape (m, n)
-    bounds : ndarray of int64, shape (n_queries + 1,)
-        Where the items of each query begin.
-    first, last : int
-        The columns.
-    tau : ndarray, shape (n,)
-    h, y, b : ndarray, shape (m,)
-        The change: ``U -= h τᵀ``, and in each query ``W_q -= b_q (τ - y_qᵀ W_q)``.
-    c : ndarray, shape (outputs, m)
-        Held-out residuals of the features chosen so far.
-    d : ndarray, shape (n,)
-    g : ndarray, shape (outputs, n)
-        Of each column, after the change.
-    errors : ndarray, shape (n,)
-    scratch : ndarray, shape (3, WIDTH)
+    Shapes: U, W (m, n), bounds (n_queries + 1,), tau (n,), h, y, b (m,), c (outputs, m), d (n,), g (outputs, n), errors
+    (n,), scratch (3, WIDTH).
     """
     outputs = len(c)
     factor, overlap, weight = scratch[0], scratch[1], scratch[2]
@@ -130,22 +115,10 @@ def sweep_items(
 ) -> None:
     """Change U by the last feature, and store the error of each column over all items held out one by one.
 
-    Parameters
-    ----------
-    U : ndarray, shape (m, n)
-    first, last : int
-        The columns.
-    tau : ndarray, shape (n,)
-    h : ndarray, shape (m,)
-        The change: ``U -= h τᵀ``.
-    gamma, weight : ndarray, shape (m,)
-        The diagonal of Γ, and what the squared error of each item weighs.
-    e : ndarray, shape (outputs, m)
-    d : ndarray, shape (n,)
-    g : ndarray, shape (outputs, n)
-        Of each column, after the change.
-    errors : ndarray, shape (n,)
-    scratch : ndarray, shape (2, WIDTH)
+    Shapes: U (m, n), tau (n,), h (m,), gamma, weight (m,), e (outputs, m), d (n,), g (outputs, n), errors (n,), scratch
+    (2, WIDTH).
+
+    gamma, weight: The diagonal of Γ, and what the squared error of each item weighs.
     """
     inverse, ratio = scratch[0], scratch[1]
     for start in range(first, last, WIDTH):
@@ -187,27 +160,10 @@ def sweep_pairs(
 ) -> None:
     """Change U by the last feature, and store the error of each column over all pairs held out.
 
-    Parameters
-    ----------
-    U : ndarray, shape (m, n)
-    first, last : int
-        The columns.
-    tau : ndarray, shape (n,)
-    h : ndarray, shape (m,)
-        The change: ``U -= h τᵀ``.
-    Gamma : ndarray, shape (m, m)
-    begin : ndarray of int64, shape (m,)
-        The first item of each item's query: items are paired with those from there up to their own.
-    weight : ndarray, shape (m,)
-        The squared error of the pair (i, j) weighs ``weight_i weight_j``.
-    e : ndarray, shape (outputs, m)
-    d : ndarray, shape (n,)
-    g : ndarray, shape (outputs, n)
-        Of each column, after the change.
-    errors : ndarray, shape (n,)
-    block : ndarray, shape (m, 4, LANES)
-        Zeros; of each item and column it will hold u, u / d, and Γ_ii and e with the column.
-    scratch : ndarray, shape (2, LANES)
+    Shapes: U (m, n), tau (n,), h (m,), Gamma (m, m), begin (m,), weight (m,), e (outputs, m), d (n,), g (outputs, n),
+    errors (n,), block (m, 4, LANES), scratch (2, LANES).
+
+    weight: The squared error of the pair (i, j) weighs ``weight_i weight_j``.
     """
     m, error, partial = len(h), scratch[0], scratch[1]
     for start in range(first, last, LANES):
@@ -264,30 +220,10 @@ def sweep_weighted_pairs(
 ) -> None:
     """Store the error of each column over all pairs held out, where each pair has a λ' of its own.
 
-    Parameters
-    ----------
-    Z : ndarray, shape (m, n)
-    first, last : int
-        The columns.
-    Y : ndarray, shape (m, k)
-    values : ndarray, shape (k,)
-        ``Z_S V`` and the eigenvalues of ``Z_Sᵀ Z_S = V diag(values) Vᵀ``.
-    cross : ndarray, shape (k, n)
-    right : ndarray, shape (outputs, k)
-        ``Yᵀ Z`` and ``Yᵀ ỹ``.
-    ridge : ndarray, shape (m, m)
-        λ' of each pair.
-    root, weight : ndarray, shape (m,)
-        Roots of the item weights; the squared error of the pair (i, p) weighs ``weight_i weight_p``.
-    share : float
-        One over the sum of the item weights.
-    target : ndarray, shape (outputs, m)
-        ỹ.
-    d : ndarray, shape (n,)
-    g : ndarray, shape (outputs, n)
-        ``z_jᵀ z_j`` and ``z_jᵀ ỹ`` of each column.
-    errors : ndarray, shape (n,)
-    scratch : ndarray, shape (4, LANES)
+    Shapes: Z (m, n), Y (m, k), values (k,), cross (k, n), right (outputs, k), ridge (m, m), root, weight (m,), target
+    (outputs, m), d (n,), g (outputs, n), errors (n,), scratch (4, LANES).
+
+    root, weight: Roots of the item weights; the squared error of the pair (i, p) weighs ``weight_i weight_p``.
     """
     m, k = Y.shape
     at_i, at_p, denominator, numerator = scratch[0], scratch[1], scratch[2], scratch[3]

@@ -248,14 +248,7 @@ class TooLargeError(InvalidInputError):
 
 
 def read_json(body: bytes) -> dict[str, Any]:
-    """Read a JSON object; NaN, infinities and nesting without end are errors.
-
-    Examples
-    --------
-    >>> read_json(b"[1]")
-    Traceback (most recent call last):
-    kernelrank.serving.models.MalformedRequestError: Expected a JSON object; got a list.
-    """
+    """Read a JSON object; NaN, infinities and nesting without end are errors."""
     try:
         content = orjson.loads(body)
     except ValueError as error:
@@ -268,13 +261,8 @@ def read_json(body: bytes) -> dict[str, Any]:
 def read_arrow(body: bytes, most_bytes: int, most_rows: int) -> dict[str, list[Any]]:
     """Read an Arrow stream, or an Arrow file, as columns by name.
 
-    Parameters
-    ----------
-    body : bytes
-    most_bytes : int
-        How large the body may be when it is decompressed. A cell counts at least 8 bytes, a word as often as it is
-        used, and a dictionary for each batch that uses it.
-    most_rows : int
+    most_bytes: How large the body may be when it is decompressed. A cell counts at least 8 bytes, a word as often as it
+    is used, and a dictionary for each batch that uses it.
     """
     try:
         import pyarrow as pa
@@ -433,15 +421,7 @@ def _cells(column: pyarrow.Array) -> list[Any]:
 
 
 def items_of_rows(served: ServedModel, rows: Any, what: str = "items") -> Float:
-    """Return the items of a JSON request, shape (m, n_features).
-
-    Parameters
-    ----------
-    served : ServedModel
-    rows : list of lists or of dicts
-    what : str
-        What the list is called in messages.
-    """
+    """Return the items of a JSON request, shape (m, n_features)."""
     if not isinstance(rows, list) or not rows:
         raise InvalidInputError(f"Expected {what!r}: a list with at least one item; got {_kind(rows)}.")
     if all(type(row) is dict for row in rows):
@@ -577,14 +557,7 @@ BLOCK = 256
 
 
 def ranked(served: ServedModel, content: dict[str, Any], columns: dict[str, list[Any]] | None = None) -> dict[str, Any]:
-    """Rank the items of a request; `columns` holds them where they came as Arrow.
-
-    Returns
-    -------
-    dict
-        ``scores``, ``ranks`` (1 is the best; equal scores share a rank) and ``order``, the best first, by `ids` or by
-        numbers from 0; for several outputs, a list for each item, and no order.
-    """
+    """Rank the items of a request; `columns` holds them where they came as Arrow."""
     _check_keys(content, RANK_KEYS)
     X = items_of_rows(served, content.get("items")) if columns is None else items_of_columns(served, columns)
     ids = content.get("ids")
@@ -723,13 +696,7 @@ ARROW = {"application/vnd.apache.arrow.stream": {"schema": {"type": "string", "f
 
 
 def description(body_bytes: int) -> dict[str, Any]:
-    """Return the OpenAPI description.
-
-    Examples
-    --------
-    >>> sorted(description(10)["paths"])
-    ['/compare', '/health', '/metrics', '/model', '/rank']
-    """
+    """Return the OpenAPI description."""
     name = {"name": "model", "in": "query", "required": False, "schema": MODEL}
     return {
         "openapi": "3.1.0",

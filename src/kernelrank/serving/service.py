@@ -122,14 +122,7 @@ async def _not_found(request: Request, error: Exception) -> Response:  # noqa: A
 
 
 class Service:
-    """What the routes do.
-
-    Parameters
-    ----------
-    models : ServedModels
-    limits : ServiceLimits
-    reload_seconds : float
-    """
+    """What the routes do."""
 
     def __init__(self, models: ServedModels, limits: ServiceLimits, reload_seconds: float) -> None:
         self.models = models
@@ -345,15 +338,7 @@ BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
 class ServiceMetrics:
-    """Requests by path and status, their durations, and the items that were ranked.
-
-    Examples
-    --------
-    >>> metrics = ServiceMetrics()
-    >>> metrics.request("/rank", 200, 0.002)
-    >>> print(metrics.text({"models": 1}).splitlines()[2])
-    kernelrank_requests_total{path="/rank",status="200"} 1
-    """
+    """Requests by path and status, their durations, and the items that were ranked."""
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()

@@ -47,11 +47,7 @@ class Solution:
 class FactorisedSolution(Solution):
     """A solution by a factorisation, from which the covariance of the coefficients follows.
 
-    Parameters
-    ----------
-    factor : ndarray, shape (size, size), or None
-        The upper triangular R with ``RᵀR = A + alpha I`` in the primal form; what stands below its diagonal is not
-        zero. None in the dual form.
+    Shapes: factor (size, size).
     """
 
     factor: Float | None = None

@@ -151,17 +151,7 @@ def _spectrum_of(A: Float, diagonal: Float, state: NormalEquations, alpha: float
 
 @dataclass(frozen=True)
 class Spectrum:
-    """``A = V diag(μ) Vᵀ`` with the right-hand side in the same basis, ``Vᵀ b``.
-
-    Parameters
-    ----------
-    values, vectors, rotated : ndarray, shapes (s,), (s, s), (s, outputs)
-        μ, V and ``Vᵀ b``.
-    equations : NormalEquations
-        What was decomposed; its matrix is kept only where small alphas need it.
-    trusted : float
-        The alpha from which on the spectrum is used.
-    """
+    """``A = V diag(μ) Vᵀ`` with the right-hand side in the same basis, ``Vᵀ b``."""
 
     values: Float
     vectors: Float
@@ -209,13 +199,7 @@ class Spectral(Solver[Spectrum]):
 def trusted_alpha(A: Float) -> float:
     """Return the smallest alpha at which a spectrum is as accurate as a Cholesky factorisation; mostly zero.
 
-    Parameters
-    ----------
-    A : ndarray, shape (s, s)
-
-    Returns
-    -------
-    float
+    Shapes: A (s, s).
     """
     diagonal = np.diagonal(A)
     positive = diagonal[diagonal > 0.0]
@@ -265,22 +249,7 @@ BLOCK = 64
 class TridiagonalForm:
     """``A = Q T Qᵀ`` with the right-hand side in the same basis, ``Qᵀ b``.
 
-    Parameters
-    ----------
-    equations : NormalEquations
-        What was reduced; its matrix has A above the diagonal only.
-    own : ndarray, shape (s,)
-        The diagonal of A.
-    diagonal, beside : ndarray, shapes (s,), (s - 1,)
-        T.
-    reflections, scales : ndarray, shapes (s - 1, s - 1), (s - 1,)
-        Q, but for its first row and column, which are those of the identity.
-    rotated : ndarray, shape (s, outputs)
-        ``Qᵀ b``.
-    rounding : Rounding
-        That of a spectrum with the same largest eigenvalue.
-    trusted : float
-        The alpha from which on the form is used.
+    Shapes: own (s,), rotated (s, outputs).
     """
 
     equations: NormalEquations
@@ -323,8 +292,6 @@ class TridiagonalForm:
 class Tridiagonal(Solver[TridiagonalForm]):
     """Reduce A once; then ``x = Q (T + alpha I)⁻¹ Qᵀ b``.
 
-    Notes
-    -----
     ``2 s³ / 3`` multiplications once, where s is the smaller of m and r; O(s²) for each alpha and output. Memory 2 s²
     numbers.
     """
@@ -412,8 +379,6 @@ class CentredKernel:
 class LaplacianSystem(Solver[CentredKernel]):
     """Factorise ``L K + alpha I``, without a root of L.
 
-    Notes
-    -----
     O(l m) time for l pairs and ``m³/3`` multiplications for each alpha; memory 2 m² numbers.
     """
 

@@ -75,20 +75,7 @@ Precondition: TypeAlias = Callable[[float], Callable[[Float], Float]]
 class Operator:
     """A self-adjoint operator (before alpha is added), its inner product, and the map back to coefficients.
 
-    Parameters
-    ----------
-    multiply : callable
-        Maps ``metric(V)`` to ``A V``.
-    metric : callable
-        V itself in the primal; ``K V`` in the dual.
-    b : ndarray, shape (size, outputs)
-    precondition : callable or None
-        From alpha to a function that nearly divides by ``A + alpha I``, in the plain inner product.
-    back : callable
-        From the solution to the coefficients of the feature map.
-    energy : bool, default=True
-        Whether the error of the scores is at most that of the solution in the norm of the operator; if not, it is at
-        most the residual.
+    Shapes: b (size, outputs).
     """
 
     multiply: Callable[[Float], Float]
@@ -183,14 +170,7 @@ def iterate(
 
     They give up where they promise to take more than `worth` steps.
 
-    Returns
-    -------
-    x : ndarray, shape (size, outputs)
-    n_iter : int
-    residual, error : float
-        The largest relative residual, and the largest estimate of the error of the scores.
-    stopped : bool
-        Whether `step` stopped the iteration.
+    Shapes: returns x (size, outputs).
     """
     b = operator.b
     divide = None if operator.precondition is None else operator.precondition(alpha)
@@ -252,13 +232,7 @@ def iterate(
 class _ScoreError:
     """The error of the scores of each output, relative to their spread: an estimate that follows the steps.
 
-    Parameters
-    ----------
-    operator : Operator
-    alpha : float
-    x : ndarray, shape (size, outputs)
-        Where the steps begin.
-    residual : ndarray, shape (outputs,)
+    Shapes: x (size, outputs), residual (outputs,).
     """
 
     def __init__(self, operator: Operator, alpha: float, x: Float, residual: Float) -> None:
@@ -430,17 +404,7 @@ QUICK = 0.01
 
 @dataclass(frozen=True)
 class SparseColumns(Solver["tuple[Features, Comparisons]"]):
-    """Iterate as long as the estimated cost is below that of a Cholesky factorisation.
-
-    Parameters
-    ----------
-    tol, max_iter
-        As `ConjugateGradient`.
-
-    Notes
-    -----
-    At most about a tenth more time than the factorisation, and its memory if it is needed.
-    """
+    """Iterate as long as the estimated cost is below that of a Cholesky factorisation."""
 
     tol: float = 1e-5
     max_iter: int | None = None
@@ -494,15 +458,7 @@ def step_seconds(features: Features, n_outputs: int) -> float:
 
 
 def worthwhile_steps(features: Features, n_outputs: int) -> float:
-    """Return how many steps cost as much as a factorisation; zero where that takes no time.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from kernelrank.features import ExplicitFeatures
-    >>> worthwhile_steps(ExplicitFeatures(csr_array(np.eye(3))), 1)
-    0.0
-    """
+    """Return how many steps cost as much as a factorisation; zero where that takes no time."""
     X = features.items
     assert is_sparse(X)
     rows = X if features.primal is not None else X.T  # whose entries are multiplied with each other
@@ -574,15 +530,7 @@ def heavy_count(features: Features, comparisons: Comparisons) -> int:
 class HeavySystem:
     """The columns taken apart, and what does not depend on alpha.
 
-    Parameters
-    ----------
-    features : Features
-    comparisons : Comparisons
-    heavy, light : sparse matrix, shape (m, k) and (m, n - k)
-    heavy_transposed, light_transposed : sparse matrix, shape (k, m) and (n - k, m)
-        By rows as well, which are multiplied faster than columns.
-    light_squares : ndarray, shape (m,)
-        About the diagonal of ``C T Tᵀ Cᵀ``.
+    Shapes: heavy, light (m, k), heavy_transposed, light_transposed (k, m), light_squares (m,).
     """
 
     features: Features
@@ -598,15 +546,6 @@ class HeavySystem:
 class HeavyColumns(Solver[HeavySystem]):
     """Iterate in the dual form, the heaviest columns solved exactly.
 
-    Parameters
-    ----------
-    tol : float, default=1e-5
-        The relative error of the scores at which an output is done.
-    max_iter : int, optional
-        The largest number of iterations; ten times the number of items unless given.
-
-    Notes
-    -----
     To begin with O(k³) time and the products of entries of one row, k ≤ 1,000 columns being solved exactly; with ties
     left out O(m k²) time and m k numbers. Then O(nnz + k²) a step.
     """

@@ -82,22 +82,7 @@ def overflow_is_checked() -> np.errstate:
 def check_range(features: Features, graphs: Iterable[Comparisons]) -> None:
     """Raise an error for a problem whose numbers overflow.
 
-    Parameters
-    ----------
-    features : Features
-    graphs : iterable of Comparisons
-
-    Notes
-    -----
     O(nnz) time, or one kernel for each item.
-
-    Examples
-    --------
-    >>> from kernelrank.comparisons import ItemScores
-    >>> from kernelrank.features import ExplicitFeatures
-    >>> check_range(ExplicitFeatures(np.array([[1e200], [1.0]])), [ItemScores(np.ones((2, 1)))])
-    Traceback (most recent call last):
-    kernelrank.errors.InvalidInputError: X has values as large as 1e+200: ...
     """
     with overflow_is_checked():
         energy = features.energy()
@@ -110,12 +95,6 @@ def equations_in_range(A: Float, b: Float, graph: Comparisons) -> bool:
 
     Their trace bounds the eigenvalues. Nothing has overflowed on the way to a trace of squares that is finite, so this
     is as good as `check_range` without its pass over the features.
-
-    Parameters
-    ----------
-    A, b : ndarray, shapes (r, r), (r, outputs)
-        ``Φᵀ L Φ`` and ``Φᵀ M N``.
-    graph : Comparisons
     """
     with overflow_is_checked():
         sums = 2.0 * float(np.trace(A)) + float(np.abs(b).sum())
@@ -169,14 +148,7 @@ def _too_large(name: str, largest: float) -> InvalidInputError:
 class Rounding:
     """How a factorisation rounds a matrix.
 
-    Parameters
-    ----------
-    root : ndarray, shape (s, 1)
-        The square roots of the diagonal, or of what it is a difference of.
-    growth : float
-        ρ.
-    primal : bool
-        Whether the unknowns are weights of features.
+    Shapes: root (s, 1).
     """
 
     root: Float
@@ -187,12 +159,7 @@ class Rounding:
     def of_factor(cls, A: Float, *, primal: bool, summands: Float | None = None) -> Rounding:
         """Collect what the rounding estimate needs from a matrix that will be factorised: O(s²) time.
 
-        Parameters
-        ----------
-        A : ndarray, shape (s, s)
-        primal : bool
-        summands : ndarray, shape (s,), optional
-            The size of what the diagonal is a difference of, and rounded beside: kernels before they were centred.
+        Shapes: A (s, s), summands (s,).
         """
         diagonal = np.diagonal(A) if summands is None else np.maximum(np.diagonal(A), summands)
         if len(A) == 0 or diagonal.max() <= 0.0:
@@ -217,19 +184,7 @@ class Rounding:
     ) -> float:
         """Estimate the relative error of predictions, the largest over the outputs.
 
-        Parameters
-        ----------
-        solve : callable
-            From g to ``(A + alpha I)⁻¹ g``.
-        x, b : ndarray, shape (s, outputs)
-            The solution and its right-hand side.
-        alpha : float
-        sums : ndarray, shape (outputs,), or 0
-            The size of the coefficients of basis items, as if their kernels were as large as they can be.
-
-        Returns
-        -------
-        float
+        Shapes: x, b (s, outputs), sums (outputs,).
         """
         if self._largest_value <= alpha:
             return 0.0  # alpha is not small relative to A
@@ -295,16 +250,7 @@ def _largest(errors: Float) -> float:
 def spectral_error(values: Float, rotated: Float, alpha: float, *, primal: bool, sums: Float | float = 0.0) -> float:
     """Estimate the relative error of predictions from a spectrum, in the basis of its eigenvectors: O(s) time.
 
-    Parameters
-    ----------
-    values, rotated : ndarray, shapes (s,), (s, outputs)
-        Eigenvalues of A in ascending order, and the right-hand side.
-    alpha, primal, sums
-        As above.
-
-    Returns
-    -------
-    float
+    values, rotated: Eigenvalues of A in ascending order, and the right-hand side.
     """
     shrink = 1.0 / (values + alpha)[:, None]
     rounding = Rounding.of_spectrum(values, primal=primal)
@@ -314,19 +260,9 @@ def spectral_error(values: Float, rotated: Float, alpha: float, *, primal: bool,
 def spectral_errors(values: Float, rotated: Float, alphas: Float, *, primal: bool) -> Float:
     """Estimate the errors of many alphas; zero where a bound shows that there is nothing to report.
 
-    Parameters
-    ----------
-    values, rotated, primal
-        As in `spectral_error`.
-    alphas : ndarray, shape (n,)
-
-    Returns
-    -------
-    ndarray, shape (n,)
-
-    Notes
-    -----
     The bound of `Rounding.relative_error` in products: ``b - alpha x = μ x``. O(s) time for each alpha and output.
+
+    Shapes: alphas (n,); returns (n,).
     """
     largest, squares = float(values.max(initial=0.0)), rotated.T**2
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -347,14 +283,7 @@ _found: ContextVar[list[tuple[float, float]] | None] = ContextVar("found", defau
 
 
 def report_error(alpha: float, error: float) -> None:
-    """Warn if predictions have fewer than about six digits: at once, or at the end of `one_warning`.
-
-    Parameters
-    ----------
-    alpha : float
-    error : float
-        The relative error of predictions to be expected.
-    """
+    """Warn if predictions have fewer than about six digits: at once, or at the end of `one_warning`."""
     found = _found.get()
     if error <= TOLERATED:
         return
@@ -366,15 +295,7 @@ def report_error(alpha: float, error: float) -> None:
 
 @contextmanager
 def one_warning(what: str, *, shown: bool = True) -> Iterator[None]:
-    """Collect the rounding errors that are reported inside, and give one warning at the end of the outermost block.
-
-    Parameters
-    ----------
-    what : str
-        What has the errors, such as "predictions".
-    shown : bool, default=True
-        Whether to warn at all.
-    """
+    """Collect the rounding errors that are reported inside, and give one warning at the end of the outermost block."""
     if _found.get() is not None and shown:
         yield
         return

@@ -42,15 +42,7 @@ __all__ = [
 class VoteLoss:
     """Minus the logarithm of the likelihood of votes, and its derivatives.
 
-    Parameters
-    ----------
-    value : float
-    gradient, curvature : ndarray, shape (k,)
-        First and second derivative by the difference of each row of votes.
-    tie_gradient, tie_curvature : float
-        Those by θ.
-    cross : ndarray, shape (k,), or None
-        The mixed derivatives; None without θ.
+    Shapes: gradient, curvature (k,), cross (k,).
     """
 
     value: float
@@ -64,28 +56,9 @@ class VoteLoss:
 def vote_loss(votes: Votes, d: Float, theta: float | None = None) -> VoteLoss:
     """Evaluate minus the logarithm of the likelihood.
 
-    Parameters
-    ----------
-    votes : Votes
-    d : ndarray, shape (k,)
-        The differences, effects of sides and judges included.
-    theta : float, optional
-        Davidson's θ; without it a tie is half a vote each way.
-
-    Returns
-    -------
-    VoteLoss
-
-    Notes
-    -----
     O(k) time. All sums are of terms with one sign.
 
-    Examples
-    --------
-    >>> votes = Votes.count(2, np.array([[0, 1], [0, 1], [1, 0]]))
-    >>> point = vote_loss(votes, np.array([0.0]))
-    >>> round(point.value / float(np.log(2)), 6), point.gradient, point.curvature
-    (3.0, array([-0.5]), array([0.75]))
+    Shapes: d (k,).
     """
     return _two_outcomes(votes, d) if theta is None else _three_outcomes(votes, d, theta)
 
@@ -138,21 +111,9 @@ def decided_probability(d: Float) -> Float:
 def outcome_probabilities(d: Float, theta: float | None = None) -> Float:
     """Return the probabilities of the outcomes.
 
-    Parameters
-    ----------
-    d : ndarray, shape (k,)
-    theta : float, optional
-        Davidson's θ; minus infinity where there are no ties.
+    Shapes: d (k,); returns (k, 2).
 
-    Returns
-    -------
-    ndarray, shape (k, 2) or, with θ, (k, 3)
-        That the first item wins, that the second does, and a tie.
-
-    Examples
-    --------
-    >>> outcome_probabilities(np.zeros(1)), outcome_probabilities(np.zeros(1), np.log(2.0))
-    (array([[0.5, 0.5]]), array([[0.25, 0.25, 0.5 ]]))
+    theta: Davidson's θ; minus infinity where there are no ties.
     """
     if theta is None:
         return np.column_stack([decided_probability(d), decided_probability(-d)])
@@ -162,22 +123,7 @@ def outcome_probabilities(d: Float, theta: float | None = None) -> Float:
 def observed_probabilities(outcomes: Float, tie: NDArray[np.bool_] | None) -> Float:
     """Return how probable the observed outcomes were.
 
-    Parameters
-    ----------
-    outcomes : ndarray, shape (k, 2) or (k, 3)
-        As `outcome_probabilities` returns them; the first item won unless it was a tie.
-    tie : ndarray of bool, shape (k,), or None
-        Which votes are ties. One that counts as half a vote for each item has the geometric mean of their two
-        probabilities.
-
-    Returns
-    -------
-    ndarray, shape (k,)
-
-    Examples
-    --------
-    >>> observed_probabilities(np.array([[0.8, 0.2], [0.8, 0.2]]), np.array([False, True]))
-    array([0.8, 0.4])
+    Shapes: outcomes (k, 2) or (k, 3), tie (k,); returns (k,).
     """
     if tie is None:
         return np.asarray(outcomes[:, 0])
@@ -188,16 +134,7 @@ def observed_probabilities(outcomes: Float, tie: NDArray[np.bool_] | None) -> Fl
 def loss_errors(votes: Votes, point: VoteLoss, d: Float, theta: float | None, error: Float) -> tuple[float, Float]:
     """Bound the rounding errors of the loss, and of the gradient of each row.
 
-    Parameters
-    ----------
-    votes, point, d, theta
-        A point and where it was evaluated.
-    error : ndarray, shape (k,)
-        How far each difference may be from the one that was meant.
-
-    Returns
-    -------
-    (float, ndarray of shape (k,))
+    Shapes: error (k,); returns (k,).
     """
     total = votes.total
     size = np.abs(d) + (0.0 if theta is None else abs(theta))
@@ -265,35 +202,14 @@ class VoteModel(Protocol):
 
 @dataclass(frozen=True)
 class LogisticVotes:
-    """Bradley and Terry's likelihood; a tie is half a vote each way.
-
-    Parameters
-    ----------
-    tie_odds : float, default=0.0
-        ν: the probability of a tie between equal items is ``ν / (2 + ν)``.
-    """
+    """Bradley and Terry's likelihood; a tie is half a vote each way."""
 
     tie_odds: float = 0.0
 
     def expected(self, votes: Votes, d: Float, variance: Float) -> tuple[Float, Float]:
         """Return the mean gradient and the mean curvature of each row.
 
-        Parameters
-        ----------
-        votes : Votes
-        d, variance : ndarray, shape (k,)
-            Means and variances of the differences.
-
-        Returns
-        -------
-        (ndarray, ndarray), each of shape (k,)
-
-        Examples
-        --------
-        >>> votes = Votes.count(2, np.array([[0, 1], [0, 1], [1, 0]]))
-        >>> gradient, curvature = LogisticVotes().expected(votes, np.zeros(1), np.zeros(1))
-        >>> gradient.round(6), curvature.round(6)
-        (array([-0.5]), array([0.75]))
+        Shapes: d, variance (k,); returns (k,).
         """
         win, curvature = _expected_logistic(d, variance)
         total = votes.total
@@ -304,13 +220,7 @@ class LogisticVotes:
         return gradient, curvature
 
     def worth(self, p: Float) -> Float:
-        """Return by how many votes of a model without ties one vote is matched, where its mean is p.
-
-        Examples
-        --------
-        >>> LogisticVotes(2.0).worth(np.array([0.5, 0.9]))
-        array([2., 2.])
-        """
+        """Return by how many votes of a model without ties one vote is matched, where its mean is p."""
         return 1.0 + 1.0 / self._root(p) if self.tie_odds else np.ones_like(p)
 
     def _root(self, p: Float) -> Float:
@@ -319,23 +229,11 @@ class LogisticVotes:
         return np.asarray(np.sqrt((1.0 - 2.0 * p) ** 2 + 16.0 * c / self.tie_odds**2))
 
     def ties(self, p: Float) -> Float:
-        """Return the probability of a tie where the mean of a vote is p.
-
-        Examples
-        --------
-        >>> LogisticVotes(2.0).ties(np.array([0.5, 0.9]))
-        array([0.5 , 0.18])
-        """
+        """Return the probability of a tie where the mean of a vote is p."""
         return 4.0 * p * (1.0 - p) / (1.0 + self._root(p)) if self.tie_odds else np.zeros_like(p)
 
     def decided(self, p: Float) -> Float:
-        """Return the probability that the first item wins a vote that is no tie.
-
-        Examples
-        --------
-        >>> LogisticVotes().decided(np.array([0.9])), LogisticVotes(2.0).decided(np.array([0.9])).round(4)
-        (array([0.9]), array([0.9878]))
-        """
+        """Return the probability that the first item wins a vote that is no tie."""
         return 0.5 + (p - 0.5) / (1.0 - self.ties(p)) if self.tie_odds else p
 
     def freeze(self, votes: Votes, d: Float) -> tuple[LogisticVotes, Votes]:
@@ -354,14 +252,7 @@ class LogisticVotes:
         The latter is the variance of what the parabola with the mean gradient and the mean curvature leaves of the
         loss.
 
-        Parameters
-        ----------
-        votes, d, variance
-            As in `expected`.
-
-        Returns
-        -------
-        (ndarray, ndarray), each of shape (k,)
+        Shapes: returns (k,).
         """
         points, weights = _rule()
         for_first, for_second, total = votes.won + votes.tied / 2, votes.lost + votes.tied / 2, votes.total
@@ -401,13 +292,7 @@ class LogisticVotes:
 
 @dataclass(frozen=True)
 class SquaredVotes:
-    """Votes as numbers, 1, -1 or 0 for a tie, with normal noise of variance σ².
-
-    Parameters
-    ----------
-    noise : float, default=1.0
-        σ².
-    """
+    """Votes as numbers, 1, -1 or 0 for a tie, with normal noise of variance σ²."""
 
     noise: float = 1.0
 

@@ -61,16 +61,7 @@ PATIENCE = 3
 class VoteSolution(CertifiedSolution):
     """A certified solution, with the effects (side, judges, ties) and the precision of the scores.
 
-    Parameters
-    ----------
-    effects : ndarray, shape (q,)
-        b, the effects of judges and θ, as far as the model has them.
-    factor : ndarray, shape (r, r), or None
-        An upper triangular R such that ``(RᵀR)⁻¹`` is the covariance of w in the Laplace approximation, with all
-        effects integrated out; None where the system is too large.
-    bias_std : float or None
-        The standard deviation of b in the same approximation, with all else integrated out; None without b, or where
-        the system is too large.
+    Shapes: effects (q,), factor (r, r).
     """
 
     effects: Float = field(default_factory=lambda: np.zeros(0))
@@ -82,18 +73,6 @@ class VoteSolution(CertifiedSolution):
 class VoteNewton:
     """Minimise ``-log likelihood + Σ a x²`` to a relative gap of `tol`.
 
-    Parameters
-    ----------
-    system : {"auto", "cholesky", "conjugate_gradient"}, default="auto"
-        How the system of a step is solved. "auto" factorises up to 2,000 unknowns for sparse features, 10,000 for
-        dense ones.
-    tol : float, default=1e-8
-        The gap, as a share of the objective, at which to stop. One step more is taken then: it squares the error.
-    max_iter : int, default=100
-        The largest number of Newton steps.
-
-    Notes
-    -----
     A step costs O(m r² + r³) with a factorisation; otherwise O(nnz + k) for each product with the Hessian, where k is
     the number of different pairs. Memory p², or O(m + k + p).
     """
@@ -326,16 +305,7 @@ STEPS = 32
 
 @dataclass(frozen=True)
 class Unknowns:
-    """The effects of a model in addition to the scores.
-
-    Parameters
-    ----------
-    side_bias : bool
-    judge_effect : {"side", "scale"} or None
-    n_judges : int
-    davidson : bool
-        Whether θ is one of them.
-    """
+    """The effects of a model in addition to the scores."""
 
     side_bias: bool = False
     judge_effect: JudgeEffect | None = None
@@ -368,19 +338,7 @@ class Unknowns:
 class VotePoint:
     """The problem at given scores and effects.
 
-    Parameters
-    ----------
-    scale : ndarray, shape (k,), or float
-        σ of each row; one without scales.
-    scaled, eta : ndarray, shape (k,)
-        ``σ (f_h - f_j)``, and the predictor.
-    loss : VoteLoss
-    items : ndarray, shape (m,)
-        The gradient of the loss by the scores.
-    effects : ndarray, shape (q,)
-        That by the effects.
-    rows : sparse matrix, shape (k, q'), or None
-        The derivatives of η by the effects but θ; None if there are none.
+    Shapes: scale (k,), scaled, eta (k,), items (m,), effects (q,), rows (k, q').
     """
 
     scale: Float | float
@@ -393,19 +351,7 @@ class VotePoint:
 
 
 class VoteProblem:
-    """Features, votes and effects, ready for every alpha.
-
-    Parameters
-    ----------
-    features : Features
-        Φ (m × r), with its columns known.
-    votes : Votes
-    unknowns : Unknowns
-    judge_alpha : float
-        The penalty of the effects of judges.
-    loss : callable, default=vote_loss
-        Evaluates the loss of votes at a predictor and θ.
-    """
+    """Features, votes and effects, ready for every alpha."""
 
     def __init__(
         self,
@@ -568,16 +514,7 @@ class VoteProblem:
     def rounding(self, x: Float, f: Float, point: VotePoint) -> tuple[float, Float]:
         """Bound the rounding errors of the loss, and of each entry of its gradient.
 
-        Parameters
-        ----------
-        x, f : ndarray, shapes (p,), (m,)
-            The unknowns, and the scores of their w as they were computed or kept up to date.
-        point : VotePoint
-            The loss at these.
-
-        Returns
-        -------
-        (float, ndarray of shape (p,))
+        Shapes: returns (p,).
         """
         q, votes, loss = self.unknowns.size, self.votes, point.loss
         scale = point.scale
@@ -651,19 +588,9 @@ TOLERANCE = 1e-6
 class DensePrecision:
     """The precision matrix A as a dense array, with its inverse.
 
-    Parameters
-    ----------
-    features : ColumnFeatures
-        Φ (m × p); each item has a column of its own among the last m.
-    votes : Votes
-    weight : ndarray, shape (k,)
-        The curvature of each row.
-    prior : ndarray, shape (p,)
-        q.
-
-    Notes
-    -----
     O(p³) time, O(p²) memory.
+
+    Shapes: weight (k,), prior (p,).
     """
 
     def __init__(self, features: ColumnFeatures, votes: Votes, weight: Float, prior: Float) -> None:
@@ -708,16 +635,6 @@ class DensePrecision:
 class SampledPrecision:
     """The precision matrix A, known by its products with vectors, and random draws from the normal distribution.
 
-    Parameters
-    ----------
-    features, votes, weight, prior
-        As in `DensePrecision`.
-    seed : int
-        Random seed; the same for all precisions of one fit, so that the fit converges.
-    draws : int
-
-    Notes
-    -----
     O((nnz + k) draws) time for each step of conjugate gradients, O((m + k) draws) memory.
     """
 

@@ -27,14 +27,6 @@ class ItemPosterior:
 
     Up to 1,000 coefficients all covariances are known. Beyond, variances are estimated from draws, and two items count
     as independent where many pairs are looked at; the difference of a few is exact.
-
-    Parameters
-    ----------
-    features : ColumnFeatures
-        Φ (m × p).
-    votes : Votes
-    estimate : ScoreEstimate
-    seed : int
     """
 
     features: ColumnFeatures
@@ -245,18 +237,6 @@ EQUAL = 1e-9
 def most_telling_pairs(posterior: ItemPosterior, n: int) -> list[tuple[int, int]]:
     """Return the n most informative pairs of items to vote on, the best first.
 
-    Parameters
-    ----------
-    posterior : ItemPosterior
-    n : int
-
-    Returns
-    -------
-    list of (int, int)
-        Of each pair, the item with the higher score first.
-
-    Notes
-    -----
     O(n m²) time, O(m²) memory for m items. Beyond 1,000 of them, O(m log m) for the 100 that are least certain, and m =
     100 from there on; standard deviations are those that `table` needs as well.
     """
@@ -296,16 +276,9 @@ def votes_to_tell_apart(
 ) -> Float:
     """Return how many more votes on each pair would separate its two items.
 
-    Parameters
-    ----------
-    posterior : ItemPosterior
-    first, second : ndarray of int, shape (t,)
-    power, confidence : float
+    Shapes: first, second (t,); returns (t,).
 
-    Returns
-    -------
-    ndarray, shape (t,)
-        Whole numbers; zero if the items are separable already, infinity if their scores are equal.
+    Returns: Whole numbers; zero if the items are separable already, infinity if their scores are equal.
     """
     d, std = posterior.difference(first, second)
     h = single_curvature(posterior, d, std**2)
@@ -341,17 +314,10 @@ FALSE_DISCOVERIES = 0.05
 class JudgeAgreement:
     """How each of j judges agrees with all others.
 
-    Parameters
-    ----------
-    votes : ndarray, shape (j,)
-        The weight of the votes that are no ties.
-    agreement, expected : ndarray, shape (j,)
-        The share of them that goes to the item that the others prefer, and what is expected of a judge like the others.
-        NaN for a judge without such votes.
-    pvalue : ndarray, shape (j,)
-        How probable so little agreement is for a judge like the others.
-    flagged : ndarray of bool, shape (j,)
-        Whose votes differ: at most 5 % of these are expected to be flagged by chance [BH95]_.
+    Shapes: votes (j,), agreement, expected (j,), pvalue (j,), flagged (j,).
+
+    agreement, expected: The share of them that goes to the item that the others prefer, and what is expected of a judge
+    like the others. NaN for a judge without such votes.
     """
 
     votes: Float
@@ -364,19 +330,6 @@ class JudgeAgreement:
 def judge_agreement(posterior: ItemPosterior, judged: Votes) -> JudgeAgreement:
     """Compare each judge with the scores of all others.
 
-    Parameters
-    ----------
-    posterior : ItemPosterior
-        Of all votes.
-    judged : Votes
-        The same votes, with their judges.
-
-    Returns
-    -------
-    JudgeAgreement
-
-    Notes
-    -----
     O(t³) time for a judge who voted on t items. Where more than 1,000 items make covariances unknown, the scores are
     those of all votes, the judge's own included.
     """

@@ -70,24 +70,11 @@ FEW_DRAWS = 16
 class ScoreEstimate:
     """The normal posterior of the coefficients of a model of votes.
 
-    Parameters
-    ----------
-    mean : ndarray, shape (p,)
-        μ.
-    curvature : ndarray, shape (k,)
-        That of each row of votes.
-    prior : ndarray, shape (p,)
-        q.
-    moves : ndarray, shape (p, number of estimated variances)
-        By how much coefficients move with one standard deviation of each logarithm of a variance; or, where it is
-        integrated out, with each of its values, times the root of its weight.
-    model : VoteModel
-    scales : ndarray, shape (3, values of the variance)
-        Their weights, and the variance of scores for each beside that of the mixture, with and without what the means
-        differ by; empty where there is no mixture.
-    item_scales : ndarray, shape (m, values of the variances), or None
-        The variance of each score for each value beside that of the precision, where it differs between items: for a
-        mixture with features.
+    Shapes: mean (p,), curvature (k,), prior (p,), moves (p, number of estimated variances), scales (3, values of the
+    variance), item_scales (m, values of the variances).
+
+    moves: By how much coefficients move with one standard deviation of each logarithm of a variance; or, where it is
+    integrated out, with each of its values, times the root of its weight.
     """
 
     mean: Float
@@ -104,23 +91,6 @@ def estimate_scores(
 ) -> ScoreEstimate:
     """Estimate scores and the variances of their prior.
 
-    Parameters
-    ----------
-    kind : {"bradley_terry", "least_squares"}
-    features : ColumnFeatures
-        Φ (m × p).
-    votes : Votes
-    sizes : list of (slice, float)
-        The coefficients that share a variance, and how large they usually are in units of `USUAL_SIZE`.
-    seed : int
-        For the draws that stand for the inverse of A where it is large.
-
-    Returns
-    -------
-    ScoreEstimate
-
-    Notes
-    -----
     About 10 to 30 passes, each of O(k + p³) time up to `DENSE_LIMIT` coefficients; beyond, O((nnz + k) draws) for each
     step of conjugate gradients.
     """
@@ -188,16 +158,7 @@ def _size(changes: Float) -> float:
 def scores_at(kind: str, features: ColumnFeatures, votes: Votes, alpha: float, seed: int = 0) -> ScoreEstimate:
     """Return scores for one alpha: those of `BradleyTerry` or of `RankRLS`, with Laplace's approximation.
 
-    Parameters
-    ----------
-    kind, features, votes, seed
-        As in `estimate_scores`.
-    alpha : float
-        The penalty of each squared coefficient.
-
-    Returns
-    -------
-    ScoreEstimate
+    alpha: The penalty of each squared coefficient.
     """
     p = features.n_columns
     if kind == "bradley_terry":
@@ -277,20 +238,6 @@ class _ScaleComponent:
 def mix_scores(votes: Votes, estimate: ScoreEstimate, freedom: float) -> ScoreEstimate:
     """Integrate out the variance of scores, unless there are many items or it does not matter.
 
-    Parameters
-    ----------
-    votes : Votes
-    estimate : ScoreEstimate
-        That of `estimate_scores`; with one variance, each item has one coefficient, which is its score.
-    freedom : float
-        Its degrees of freedom.
-
-    Returns
-    -------
-    ScoreEstimate
-
-    Notes
-    -----
     Some 8 to 15 values of τ with about 10 passes each, O(k + m³) time a pass.
     """
     m = votes.n_items
@@ -431,23 +378,9 @@ class _LatticeComponent:
 def mix_feature_scores(votes: Votes, X: Float, estimate: ScoreEstimate, unknown: Float) -> ScoreEstimate:
     """Integrate out the variances of features and deviations, unless there are many items or they do not matter.
 
-    Parameters
-    ----------
-    votes : Votes
-    X : ndarray, shape (m, n)
-        Standardised features.
-    estimate : ScoreEstimate
-        That of `estimate_scores`, with the coefficients of features first.
-    unknown : ndarray, shape (n + m,)
-        The posterior variance of each coefficient beside that of its prior.
-
-    Returns
-    -------
-    ScoreEstimate
-
-    Notes
-    -----
     Some 20 to 60 values with 2 to 10 passes each, O(k + (m + n)³) time a pass.
+
+    Shapes: X (m, n), unknown (n + m,).
     """
     m, n = X.shape
     freedom = np.array([n - unknown[:n].sum(), m - unknown[n:].sum()])

@@ -31,20 +31,7 @@ class Votes:
 
     Votes of one pair are one row, whichever item was named first; with sides or judges, one for each of these.
 
-    Parameters
-    ----------
-    n_items : int
-        The number of items, m.
-    pairs : ndarray of int64, shape (k, 2)
-        Two items, the lower number first.
-    won, lost, tied : ndarray, shape (k,)
-        The weight of the votes for the first item, for the second, and for neither.
-    side : ndarray, shape (k,), or None
-        One where the first item stood on the first side, minus one where the second did, zero if that is unknown.
-    judge : ndarray of int64, shape (k,), or None
-        The number of the judge.
-    n_judges, n_votes : int
-        How many judges there are, and how many votes were added up.
+    Shapes: pairs (k, 2), won, lost, tied (k,), side (k,), judge (k,).
     """
 
     n_items: int
@@ -71,31 +58,9 @@ class Votes:
     ) -> Votes:
         """Add up votes.
 
-        Parameters
-        ----------
-        n_items : int
-        pairs : ndarray of int, shape (l, 2)
-            Column 0 is preferred to column 1, unless it is a tie.
-        tie : ndarray of bool, shape (l,), optional
-        weight : ndarray, shape (l,), optional
-        side : ndarray of int, shape (l,), optional
-            One where the item of column 0 stood on the first side, minus one where that of column 1 did, else zero.
-        judge : ndarray of int, shape (l,), optional
-        n_judges : int
-
-        Returns
-        -------
-        Votes
-
-        Notes
-        -----
         O(l) time and memory where there are no more possible kinds of votes than 4 l or 2²⁰, O(l log l) otherwise.
 
-        Examples
-        --------
-        >>> votes = Votes.count(3, np.array([[0, 1], [1, 0], [0, 1], [2, 0]]))
-        >>> votes.pairs.tolist(), votes.won, votes.lost
-        ([[0, 1], [0, 2]], array([2., 0.]), array([1., 1.]))
+        Shapes: pairs (l, 2), tie (l,), weight (l,), side (l,), judge (l,).
         """
         if len(pairs) == 0:
             raise NothingToCompareError("nothing to compare: pairs is empty")
@@ -165,11 +130,7 @@ class Votes:
 class _Key:
     """One number for each combination of values.
 
-    Parameters
-    ----------
-    values : ndarray of int64, shape (l,)
-        Numbers below `size`.
-    size : int
+    Shapes: values (l,).
     """
 
     def __init__(self, values: Index, size: int) -> None:
@@ -203,24 +164,7 @@ class _Key:
 def number_votes(winners: Any, losers: Any, known: NDArray[Any] | None = None) -> tuple[Index, NDArray[Any], Index]:
     """Return votes as pairs of item numbers, and the labels of all items.
 
-    Parameters
-    ----------
-    winners, losers : sequence, shape (l,)
-        Labels of any hashable kind.
-    known : ndarray, shape (m,), optional
-        The labels of all items, which fixes their numbers: any other label is an error. Otherwise items are numbered
-        as they first occur, winners before losers.
-
-    Returns
-    -------
-    (ndarray of int64 of shape (k, 2), ndarray of shape (m,), ndarray of int64 of shape (k,))
-        The numbers of the items, their labels, and which votes these are: those between two different items.
-
-    Examples
-    --------
-    >>> pairs, items, kept = number_votes(["tea", "milk", "tea"], ["coffee", "milk", "water"])
-    >>> pairs.tolist(), items.tolist(), kept.tolist()
-    ([[0, 1], [0, 2]], ['tea', 'coffee', 'water'], [0, 2])
+    Shapes: winners, losers (l,), known (m,); returns (k, 2).
     """
     columns = []
     for labels, name in ((winners, "winners"), (losers, "losers")):
@@ -264,19 +208,7 @@ def nearest_names(label: object, known: NDArray[Any]) -> str:
 def named_features(features: Any) -> tuple[NDArray[Any], Matrix]:
     """Return labels of items and their features.
 
-    Parameters
-    ----------
-    features : pandas.DataFrame, mapping or tuple
-        A data frame whose index holds the labels, a mapping from labels to rows of numbers, or ``(labels, X)``.
-
-    Returns
-    -------
-    (ndarray of shape (m,), array or sparse matrix of shape (m, n))
-
-    Examples
-    --------
-    >>> named_features({"tea": [1.0, 0.0], "coffee": [0.0, 1.0]})[0].tolist()
-    ['tea', 'coffee']
+    Shapes: returns (m,).
     """
     if isinstance(features, Mapping):
         labels, X = list(features), list(features.values())
@@ -329,25 +261,7 @@ FEW = 3
 
 @dataclass(frozen=True)
 class VoteGaps:
-    """What votes do not determine.
-
-    Parameters
-    ----------
-    sizes : tuple of int
-        How many items each connected part has, the largest first; items without a vote are not counted.
-    one_way : int
-        How many strongly connected groups there are more than parts: votes between these went one way only.
-    unbeaten, winless : tuple of int
-        Items that won, or lost, all their votes.
-    n_without_votes : int
-        How many items have no vote.
-
-    Examples
-    --------
-    >>> gaps = VoteGaps.of(Votes.count(4, np.array([[0, 1], [2, 3], [3, 2]])))
-    >>> gaps.sizes, gaps.one_way, gaps.unbeaten
-    ((2, 2), 1, (0,))
-    """
+    """What votes do not determine."""
 
     sizes: tuple[int, ...]
     one_way: int
