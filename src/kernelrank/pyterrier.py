@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from kernelrank.base.arrays import Float
 
-__all__ = ["FittedRanker", "RankLearner"]
-
 Unjudged: TypeAlias = Literal["zero", "missing"]
 
 

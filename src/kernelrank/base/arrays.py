@@ -19,39 +19,6 @@ from scipy import sparse
 from scipy.linalg import blas
 from threadpoolctl import LibController, ThreadpoolController
 
-__all__ = [
-    "BLOCK_BYTES",
-    "DenseRows",
-    "Float",
-    "GramSum",
-    "Index",
-    "ItemsLike",
-    "Labels",
-    "Matrix",
-    "OnePool",
-    "RandomStateLike",
-    "Sparse",
-    "as_columns",
-    "available_bytes",
-    "blocks",
-    "canonical",
-    "column_magnitudes",
-    "dense_rows",
-    "in_gigabytes",
-    "is_full",
-    "is_sparse",
-    "is_structured",
-    "largest_value",
-    "numpy_alone",
-    "one_pool",
-    "one_thread",
-    "product",
-    "squared_length",
-    "transpose_product",
-    "weighted_gram",
-    "weighted_squares",
-]
-
 Float: TypeAlias = NDArray[np.float64]
 Index: TypeAlias = NDArray[np.int64]
 Sparse: TypeAlias = sparse.csr_array | sparse.csc_array

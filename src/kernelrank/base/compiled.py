@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from kernelrank.base.arrays import Float, Index
 
-__all__ = ["CompilingPays", "compile_seconds", "compiled", "sort_queries"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

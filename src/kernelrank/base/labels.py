@@ -18,19 +18,6 @@ from sklearn.utils.validation import check_array
 from kernelrank.base.arrays import Float, Index, Matrix, is_sparse, is_structured
 from kernelrank.errors import InvalidInputError
 
-__all__ = [
-    "Grouping",
-    "ItemSets",
-    "Lifetimes",
-    "Queries",
-    "event_times",
-    "label_vector",
-    "number_labels",
-    "number_two",
-    "rank_by_first",
-    "refuse_missing",
-]
-
 
 def label_vector(labels: object, name: str) -> NDArray[Any]:
     """Turn labels into a one-dimensional array without letting NumPy merge types (1 is not "1")."""

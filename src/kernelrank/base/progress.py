@@ -28,20 +28,6 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = [
-    "ProgressLines",
-    "count_iteration",
-    "duration",
-    "end_display",
-    "shown_on",
-    "track",
-    "verbose_progress",
-    "verbosely",
-    "working",
-    "write_line",
-]
-
-
 # Progress lines -------------------------------------------------------------------------------------------------------
 #
 # Progress as lines on standard error, for notebooks and log files.

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float
 from kernelrank.base.text import printable
 
-__all__ = ["Bars", "Chart", "Curves", "Estimates", "Histogram", "Result", "to_frame"]
-
 
 class Result(ABC):
     """Base class of all results: a subclass defines its facts, its columns and `__str__`.

@@ -10,8 +10,6 @@ import json
 import re
 from typing import IO
 
-__all__ = ["escaped_json", "is_terminal", "p_is", "printable", "pvalue"]
-
 OBEYED = re.compile(
     "["
     "\x00-\x1f\x7f-\x9f"  # controls of ASCII and of Latin-1, the beginnings of escape sequences among them

@@ -27,22 +27,6 @@ from kernelrank.base.arrays import (
 from kernelrank.base.labels import event_times
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = [
-    "FilePath",
-    "check_items",
-    "check_pair_values",
-    "check_pairs",
-    "check_scores",
-    "check_sides",
-    "check_ties",
-    "check_weight",
-    "is_path",
-    "mapped",
-    "refuse_infinite",
-    "require_scores",
-    "scores_or_times",
-]
-
 FilePath: TypeAlias = str | os.PathLike[str]
 
 COLUMN_BYTES = 24

@@ -21,22 +21,6 @@ if TYPE_CHECKING:
     from kernelrank.cli.sources import LargeFile
     from kernelrank.data import Items, Preferences
 
-__all__ = [
-    "STANDARD_STREAM",
-    "Answer",
-    "answer_effects",
-    "changed_parameters",
-    "check_extra",
-    "check_file",
-    "check_output",
-    "check_page",
-    "counted",
-    "effect_rows",
-    "plain",
-    "setting_rows",
-    "vote_log_loss",
-]
-
 
 def plain(value: Any) -> Any:
     """Convert a value to JSON types; numbers that are not finite become null."""

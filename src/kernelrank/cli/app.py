@@ -14,9 +14,6 @@ from kernelrank import __version__
 from kernelrank.cli.failures import failures_told
 from kernelrank.cli.options import Debug
 
-__all__ = ["LazyGroup", "app", "flowing", "tidy_help"]
-
-
 # Lazy group -----------------------------------------------------------------------------------------------------------
 #
 # A group of commands that are imported by name, when they are called, and their help as a terminal shows it.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from kernelrank.model_selection import AUCComparison, AUCEstimate, PermutationTest, TournamentROC
     from kernelrank.selection import GreedyRankRLS
 
-__all__ = ["Cohort", "NamedComparison", "Rivals", "answer_auc", "app", "auc_page", "estimated_inside", "moved"]
-
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 MOST_COMPARISONS = 40_000_000_000

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from kernelrank.data import Items
     from kernelrank.model_selection import ConcordanceEstimate
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 

@@ -16,8 +16,6 @@ from kernelrank.cli.options import facts_of
 if TYPE_CHECKING:
     from kernelrank.model_selection import RankRLSCV
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 PAGE, MODEL = "kernelrank-report.html", "kernelrank-demo.kr"

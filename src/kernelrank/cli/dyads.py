@@ -28,28 +28,6 @@ if TYPE_CHECKING:
     from kernelrank.dyads.estimators import DyadicLearner
     from kernelrank.metrics import DyadicConcordance
 
-__all__ = [
-    "FOLDS",
-    "OUTER",
-    "SETTINGS",
-    "DyadFiles",
-    "DyadLearner",
-    "Dyads",
-    "Measured",
-    "app",
-    "folds_of",
-    "load_dyad_model",
-    "measure_settings",
-    "measured",
-    "objects",
-    "read_side",
-    "save_dyad_model",
-    "setting_facts",
-    "setting_table",
-    "strengths",
-    "write_ranking",
-]
-
 app = typer.Typer(
     rich_markup_mode="rich",
     no_args_is_help=True,

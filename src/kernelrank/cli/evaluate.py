@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from kernelrank.metrics import Measure, MeasureResult
     from kernelrank.report.comparison import ComparedModels
 
-__all__ = ["SeveralModels", "app", "compare_app"]
-
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 

@@ -17,8 +17,6 @@ from kernelrank.base.text import printable
 from kernelrank.cli import STOPPED
 from kernelrank.cli.process import ignore_interruption, interrupted
 
-__all__ = ["DEBUG", "console", "failures_told", "remark", "tell"]
-
 DEBUG = "kernelrank.debug"
 """Where a context keeps whether ``--debug`` was given."""
 

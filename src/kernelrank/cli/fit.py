@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from kernelrank.cli.sources import LargeFile
     from kernelrank.data import Items, LinearModelFile
 
-__all__ = ["app", "convert_app", "export_app", "predict_app", "serve_app"]
-
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 

@@ -23,8 +23,6 @@ from kernelrank.cli.answer import (
 from kernelrank.cli.sources import SourceFile, columns_matched, fold_part, for_model, load_model
 from kernelrank.persistence.provenance import column_names, final_step, provenance
 
-__all__ = ["app", "model_card"]
-
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from kernelrank.data import Preferences
     from kernelrank.votes import Leaderboard
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 ModelName = Literal["bradley_terry", "least_squares"]

@@ -10,8 +10,6 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import LazyLoader
 from types import FrameType, ModuleType
 
-__all__ = ["ignore_interruption", "import_late", "interrupted", "watch_interruption"]
-
 AGAIN_SECONDS = 1.0
 """After how long an interruption that was lost is raised again."""
 

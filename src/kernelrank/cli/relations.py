@@ -21,43 +21,6 @@ if TYPE_CHECKING:
     from kernelrank.relations.corpus import RankedCandidate
     from kernelrank.relations.scores import ExtractionScores
 
-__all__ = [
-    "COLUMNS",
-    "Alphas",
-    "BasisSize",
-    "CombineWalks",
-    "Corpora",
-    "CorpusFile",
-    "CorpusOptions",
-    "Features",
-    "Jobs",
-    "Labels",
-    "Learner",
-    "Lowercase",
-    "Mentions",
-    "OrderWeight",
-    "OtherWeight",
-    "Pairs",
-    "Parse",
-    "PathWeight",
-    "RuleName",
-    "Scoring",
-    "Tokenization",
-    "app",
-    "as_csv",
-    "as_json_lines",
-    "cross_corpora",
-    "cross_validate_all",
-    "graph_settings",
-    "interval_row",
-    "joined",
-    "make_extractor",
-    "measure_model",
-    "pair_row",
-    "score_facts",
-    "score_row",
-]
-
 app = typer.Typer(
     rich_markup_mode="rich", no_args_is_help=True, help="Find interactions in parsed sentences.", add_completion=False
 )

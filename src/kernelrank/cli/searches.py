@@ -21,19 +21,6 @@ if TYPE_CHECKING:
     from kernelrank.model_selection import ConcordanceEstimate
     from kernelrank.model_selection.preferences import PreferenceHoldout
 
-__all__ = [
-    "Search",
-    "answer_nested_times",
-    "for_times",
-    "kernel_settings",
-    "nested_times",
-    "search_exactly",
-    "search_folds",
-    "search_on_file",
-    "times_page",
-    "tune_preferences",
-]
-
 GROUP_FOLDS = 5
 """How many folds groups are dealt into."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kernelrank.report import Page
     from kernelrank.selection import GreedyRankRLS, SelectionCurve, SelectionStability
 
-__all__ = ["app", "check_alpha", "selection_model"]
-
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 N_STABLE = 10

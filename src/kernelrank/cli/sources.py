@@ -24,33 +24,6 @@ if TYPE_CHECKING:
     from kernelrank.data.readers import StoredTable
     from kernelrank.metrics import JudgedRun, Measure, MeasureResult
 
-__all__ = [
-    "Judgement",
-    "LargeFile",
-    "PreferenceFile",
-    "SourceFile",
-    "columns_matched",
-    "command_line",
-    "fit_large_file",
-    "fold_file",
-    "fold_part",
-    "folds_in",
-    "for_model",
-    "is_fold",
-    "is_model_file",
-    "judge",
-    "load_model",
-    "measured",
-    "read_events",
-    "read_ordinal",
-    "refuse_columns",
-    "save_model",
-    "scores_of",
-    "speaking_of",
-    "survival_columns",
-    "trained_on",
-]
-
 LARGE_BYTES = 1 << 27
 """From this size of X on, `fit` reads a file in batches: below it, memory is no concern."""
 

@@ -61,20 +61,6 @@ if TYPE_CHECKING:
     from kernelrank.data import Items
     from kernelrank.metrics import Measure
 
-__all__ = [
-    "Plan",
-    "ScaleCommand",
-    "answer_candidates",
-    "answer_tests",
-    "app",
-    "fold_page",
-    "parameter_names",
-    "shown_or_dash",
-    "shown_value",
-    "tuning_page",
-]
-
-
 # Optional value -------------------------------------------------------------------------------------------------------
 #
 # An option whose value may be omitted: ``--scale`` is ``--scale columns``.

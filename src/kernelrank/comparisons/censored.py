@@ -44,8 +44,6 @@ from kernelrank.comparisons.graph import PairLevels
 from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons, compared_pair_weight
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["CensoredTimes", "GroupWeights", "HelmertRows"]
-
 COMPILED_SORT = 20_000
 """From so many items on, a compiled sort pays for being loaded."""
 

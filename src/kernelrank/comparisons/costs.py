@@ -17,21 +17,6 @@ from kernelrank.comparisons.relative import RelativeScores
 from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons, ScoredQueries
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 
-__all__ = [
-    "COSTS",
-    "GRAPH_OF_CENSORED_COST",
-    "GRAPH_OF_COST",
-    "TIES",
-    "Cost",
-    "CostOption",
-    "OutputGraph",
-    "Ties",
-    "by_missing_pattern",
-    "compare_pairs",
-    "compare_scores",
-    "resolved_cost",
-]
-
 Cost: TypeAlias = Literal["magnitude", "unit", "relative"]
 CostOption: TypeAlias = Cost | Literal["auto"]
 """What a learner's parameter may be: "auto" is the unit cost for censored times, and the magnitude cost otherwise."""

@@ -28,8 +28,6 @@ from kernelrank.base.arrays import (
 from kernelrank.base.compiled import compiled
 from kernelrank.base.labels import Queries
 
-__all__ = ["Comparisons", "FactorisedComparisons", "NamedValues", "PairLevels", "laplacian_root"]
-
 NamedValues: TypeAlias = tuple[str, Float]
 """What the user calls some values, and the values."""
 

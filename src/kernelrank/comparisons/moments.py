@@ -35,8 +35,6 @@ from kernelrank.base.arrays import Float, GramSum, Index, Matrix, block_rows
 from kernelrank.comparisons.scored import QueryWeight, item_squares, pair_weight
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["QueryMeans", "QueryMoments"]
-
 ONLY = np.zeros(1, dtype=np.int64)
 """The row of the only query in a table of one."""
 

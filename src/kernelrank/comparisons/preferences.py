@@ -28,8 +28,6 @@ from kernelrank.base.labels import Queries
 from kernelrank.comparisons.graph import COLUMNS, FactorisedComparisons, NamedValues
 from kernelrank.comparisons.scatter import shift_queries
 
-__all__ = ["Preferences"]
-
 SPARSE = 32
 """A product of L and a square matrix costs little relative to a factorisation if at most one pair in so many is
 compared."""

@@ -28,8 +28,6 @@ from kernelrank.comparisons.graph import FactorisedComparisons
 from kernelrank.comparisons.scatter import shift_queries
 from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons, ScoredQueries
 
-__all__ = ["InverseDifferences", "RelativeScores", "ScoreTree", "add_by_row"]
-
 STORED_PAIRS = 2 * 10**7
 """Up to this many entries inverse squares are kept; beyond it, they are made anew each time."""
 

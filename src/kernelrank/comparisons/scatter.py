@@ -12,8 +12,6 @@ from kernelrank.base.arrays import Float, GramSum, Index, Matrix, Sparse, block_
 from kernelrank.base.compiled import compiled
 from kernelrank.base.labels import Queries
 
-__all__ = ["query_scatter", "shift_queries", "subtract_query_means"]
-
 LEAST_ROWS = 256
 """How many rows a block has at the least, however many columns."""
 

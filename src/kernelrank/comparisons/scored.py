@@ -59,21 +59,6 @@ from kernelrank.comparisons.graph import Comparisons, NamedValues, PairLevels
 from kernelrank.comparisons.scatter import query_scatter, shift_queries
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 
-__all__ = [
-    "MOST_PAIRS",
-    "QUERY_WEIGHTS",
-    "ItemScores",
-    "QueryWeight",
-    "ScoredComparisons",
-    "ScoredQueries",
-    "compared_pair_weight",
-    "from_origin",
-    "item_squares",
-    "list_score_pairs",
-    "pair_weight",
-    "score_origins",
-]
-
 QueryWeight: TypeAlias = Literal["pairs", "items", "queries"]
 QUERY_WEIGHTS: tuple[QueryWeight, ...] = ("pairs", "items", "queries")
 

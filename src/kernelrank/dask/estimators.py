@@ -62,8 +62,6 @@ from kernelrank.solvers import Cholesky
 from kernelrank.solvers.direct import NormalEquations, spectrum
 from kernelrank.solvers.precision import one_warning, report_error, spectral_error
 
-__all__ = ["DaskLearner", "DaskRankRLS", "DaskRankRLSCV", "FoldModels", "TrainingData", "held_out_accuracy"]
-
 OPTIONS = (
     "kernel",
     "gamma",

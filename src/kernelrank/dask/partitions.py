@@ -31,24 +31,6 @@ if TYPE_CHECKING:
     import dask.dataframe as dd
     import pandas as pd
 
-__all__ = [
-    "Collection",
-    "ColumnBlock",
-    "Frame",
-    "ItemBlock",
-    "Partitions",
-    "column_names",
-    "connected",
-    "fused_tasks",
-    "gathered",
-    "is_frame",
-    "item_array",
-    "joined_columns",
-    "largest_partition",
-    "read_columns",
-    "reduced",
-]
-
 NAMES = ("X", "y", "qid", "weight")
 
 SMALL_ARGUMENT = 4096

@@ -37,25 +37,6 @@ from kernelrank.estimators import RankRLS
 from kernelrank.features import KernelMap, KernelRows, basis_stream, choose_basis
 from kernelrank.model_selection.alpha_grid import centred_trace
 
-__all__ = [
-    "Batch",
-    "FeatureMap",
-    "QueryCounts",
-    "QuerySummary",
-    "SpanningParts",
-    "SpanningQueries",
-    "Statistics",
-    "choose_map",
-    "count_queries",
-    "fold_of",
-    "item_weight",
-    "merge_counts",
-    "merge_statistics",
-    "mergeable",
-    "partition_queries",
-    "partition_statistics",
-]
-
 
 def mergeable(learner: RankRLS) -> bool:
     """Whether a query may lie in several partitions, because its statistics are means and scatters."""

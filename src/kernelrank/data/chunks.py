@@ -12,8 +12,6 @@ from numpy.typing import DTypeLike, NDArray
 from kernelrank.data.text import shown
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["ArrayBuilder", "check_chunk_rows", "cut", "scattered_message", "scattered_row"]
-
 
 class Rows(Protocol):
     """Rows that can be joined and cut."""

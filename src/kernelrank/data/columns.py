@@ -19,8 +19,6 @@ from kernelrank.data.table import Table, TableBlock
 from kernelrank.data.text import shown
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["NAMES", "Classes", "ColumnRequest", "Roles", "plain_name"]
-
 # As the names are compared: small letters and digits alone, so that "Query ID", "query_id" and "queryId" are one.
 NAMES = {
     "target": (

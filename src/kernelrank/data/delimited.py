@@ -36,17 +36,6 @@ from kernelrank.errors import FileFormatError, MissingExtraError
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = [
-    "MISSING_WORDS",
-    "DelimitedBlock",
-    "DelimitedTable",
-    "Quotes",
-    "Record",
-    "TextAfterQuoteError",
-    "WideBlock",
-    "scan_records",
-]
-
 LONGEST_RECORD = 1 << 24
 FIRST_BYTES = 1 << 16
 WIDE = 512

@@ -10,8 +10,6 @@ from scipy.sparse import csr_array
 
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["make_preferences", "make_ranking"]
-
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 

@@ -17,8 +17,6 @@ from kernelrank.data.text import join_labels, labels_as_strings, shown
 if TYPE_CHECKING:
     from kernelrank.data.preparation import TablePreparation
 
-__all__ = ["ItemRows", "Items", "TableReader"]
-
 
 @dataclass(frozen=True, eq=False)
 class Items:

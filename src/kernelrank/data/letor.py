@@ -35,23 +35,6 @@ from kernelrank.data.text import (
 )
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = [
-    "Fold",
-    "Layout",
-    "Ranking",
-    "chunks_with_lines",
-    "find_part",
-    "fold_order",
-    "letor_folds",
-    "read_ranking",
-    "read_ranking_chunks",
-    "read_with_lines",
-    "refuse_side_queries",
-    "scale_items_by_query",
-    "scale_within_queries",
-    "with_side_files",
-]
-
 
 @dataclass
 class Layout:

@@ -34,17 +34,6 @@ from kernelrank.data.text import (
 )
 from kernelrank.errors import FileFormatError
 
-__all__ = [
-    "Rows",
-    "Tokens",
-    "find_docids",
-    "gather_labels",
-    "gather_words",
-    "read_integers",
-    "read_rows",
-    "undecodable",
-]
-
 FEW_BYTES = 8 << 20
 """So much of a file is read without compiled loops, if they are not running yet: the time that numba takes to start."""
 

@@ -18,8 +18,6 @@ from kernelrank.data.vote_tables import open_votes
 from kernelrank.data.votes import ItemCodes
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = ["NamedTable", "open_named", "read_named_table", "read_objects", "read_score_matrix", "table_values"]
-
 
 @dataclass(frozen=True, eq=False)
 class NamedTable:

@@ -27,8 +27,6 @@ from kernelrank.errors import FileFormatError, MissingExtraError
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["ParquetTable"]
-
 BATCH_CELLS = 1 << 21
 BATCH_ROWS = 1 << 14
 """A block of few columns stays in the cache while it is filled column by column."""

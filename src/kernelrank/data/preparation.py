@@ -36,8 +36,6 @@ from kernelrank.data.text import (
 )
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
 
-__all__ = ["CellColumn", "Faults", "MissingRule", "NormalisedText", "PreparedColumn", "TablePreparation", "read_table"]
-
 
 def read_table(
     path: str | os.PathLike[str],

@@ -34,16 +34,6 @@ from kernelrank.data.table import Table
 from kernelrank.data.text import FileFormat, Source, file_format, read_blocks, readable, shown, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = [
-    "StoredRanking",
-    "items_of_source",
-    "open_stored",
-    "open_table",
-    "read_item_chunks",
-    "read_items",
-    "read_parquet_chunks",
-]
-
 NAMED = re.compile(rb"#[\0- ]*docid[\0- ]*=")
 
 

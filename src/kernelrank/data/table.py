@@ -18,8 +18,6 @@ from kernelrank.errors import FileFormatError
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["MISSING", "ArrowBlock", "Table", "TableBlock", "number_fault"]
-
 MISSING = re.compile(rb"|n/?a|<na>|nan|null|none|\?|\.", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]+,[0-9]+")
 TRUTH = re.compile(rb"true|false|yes|no", re.IGNORECASE)

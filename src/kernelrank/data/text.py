@@ -28,39 +28,6 @@ from kernelrank.base.text import is_terminal, printable
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
 from kernelrank.persistence.atomic import IN_MEMORY, atomic_write, is_stream, naming
 
-__all__ = [
-    "DECOMPRESSORS",
-    "LARGEST_INDEX",
-    "LONGEST_LABEL",
-    "Block",
-    "FileFormat",
-    "Line",
-    "Source",
-    "Spooled",
-    "as_strings",
-    "compression_suffix",
-    "count_lines",
-    "file_format",
-    "first_bytes",
-    "first_long",
-    "is_parquet",
-    "join_labels",
-    "label_array",
-    "labels_as_strings",
-    "long_message",
-    "opened_for_writing",
-    "opened_output",
-    "plain_size",
-    "powers_of_ten",
-    "read_blocks",
-    "read_decimal",
-    "read_decimals",
-    "read_line",
-    "readable",
-    "shown",
-    "source_name",
-]
-
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 BLOCK_BYTES = 1 << 20

@@ -33,18 +33,6 @@ from kernelrank.data.text import (
 )
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = [
-    "LinearModelFile",
-    "Qrels",
-    "Run",
-    "is_linear_model_file",
-    "read_linear_model",
-    "read_qrels",
-    "read_run",
-    "write_qrels",
-    "write_run",
-]
-
 RUN_COLUMNS = "query Q0 document rank score tag"
 QRELS_COLUMNS = "query iteration document relevance"
 LARGEST_RELEVANCE = 2**31 - 1

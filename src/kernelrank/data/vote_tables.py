@@ -42,24 +42,6 @@ from kernelrank.data.votes import (
 )
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
 
-__all__ = [
-    "NAMES",
-    "READ_AS",
-    "SIDES",
-    "TIES",
-    "UNKNOWN",
-    "VoteColumns",
-    "VoteRequest",
-    "WinnerWords",
-    "is_missing",
-    "marked_sides",
-    "open_votes",
-    "read_pairs",
-    "read_votes",
-    "side_initials",
-    "truth",
-]
-
 FORMATS = ("lines", "csv", "tsv", "parquet", "xlsx", "preflib")
 
 

@@ -28,8 +28,6 @@ from kernelrank.data.text import (
 )
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-__all__ = ["COLUMNS", "ItemCodes", "Preferences", "is_preflib", "looks_like_a_line", "read_lines", "read_preflib"]
-
 
 class Preferences(NamedTuple):
     """Pairs of items of which the first is preferred to the second.

@@ -22,17 +22,6 @@ from kernelrank.data.text import FileFormat, as_strings, compression_suffix, fil
 from kernelrank.data.trec import Run, write_run
 from kernelrank.errors import InvalidInputError, MissingExtraError
 
-__all__ = [
-    "ScoresFormat",
-    "write_delimited",
-    "write_items",
-    "write_pairs",
-    "write_parquet",
-    "write_ranking",
-    "write_scores",
-    "written_format",
-]
-
 PLAIN_TEXT = (".txt", ".dat")
 
 MOST_COLUMNS = 2**20

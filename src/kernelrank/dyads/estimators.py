@@ -39,8 +39,6 @@ from kernelrank.features import kernel_scores
 from kernelrank.features.map import duplicate_rows
 from kernelrank.kernels import GAMMA_RULES, KERNEL_NAMES, GammaLike, Kernel, KernelLike
 
-__all__ = ["DyadicLearner", "KroneckerRLS", "KroneckerRankRLS", "PlainDyadicLearner", "TwoStepRLS"]
-
 SIDE_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
     "gamma": [Interval(Real, 0, None, closed="left"), StrOptions(set(GAMMA_RULES)), None],

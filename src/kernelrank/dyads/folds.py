@@ -26,8 +26,6 @@ from sklearn.model_selection import KFold, check_cv
 from kernelrank.base.arrays import Index, RandomStateLike
 from kernelrank.errors import InvalidInputError
 
-__all__ = ["SETTINGS", "DyadicFolds", "LeavingDyads", "Setting", "mirrored"]
-
 Setting: TypeAlias = Literal["cell", "row", "column", "both"]
 SETTINGS: tuple[Setting, ...] = ("cell", "row", "column", "both")
 TURNED: dict[Setting, Setting] = {"cell": "cell", "row": "column", "column": "row", "both": "both"}

@@ -21,16 +21,6 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.precision import overflow_is_checked
 
-__all__ = [
-    "DyadicHoldout",
-    "dyadic_holdout",
-    "masked_scores",
-    "reduced_scores",
-    "searched_scores",
-    "settle_ties",
-    "solution_block",
-]
-
 Shortcut = CompleteHoldout | OneSetHoldout | TwoStepHoldout
 
 TIED = 1e-10

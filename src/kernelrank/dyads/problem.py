@@ -35,28 +35,6 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.kernels import Kernel, takes_sparse
 from kernelrank.kernels.kernel import ADVICE, COMPUTED_DIGITS, check_symmetric
 
-__all__ = [
-    "DyadicProblem",
-    "DyadicSide",
-    "DyadicSolution",
-    "KnownCells",
-    "OutputCells",
-    "PreparedSolver",
-    "Ranked",
-    "Regularisation",
-    "Relation",
-    "SideSpectrum",
-    "check_dyad_list",
-    "check_dyads",
-    "check_relation",
-    "check_score_matrix",
-    "check_side",
-    "refuse_self_dyads",
-    "refuse_unknown_objects",
-    "remembered_names",
-    "symmetrised",
-]
-
 Relation: TypeAlias = Literal["symmetric", "reciprocal", "any"]
 Ranked: TypeAlias = Literal["columns", "rows"]
 

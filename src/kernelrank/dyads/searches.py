@@ -25,19 +25,6 @@ from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, is_auto, mean
 from kernelrank.model_selection.search import Candidates, Measured, read_scoring
 from kernelrank.solvers.precision import one_warning, overflow_is_checked
 
-__all__ = [
-    "PER",
-    "DyadicScoring",
-    "DyadicSearch",
-    "KroneckerRLSCV",
-    "KroneckerRankRLSCV",
-    "KroneckerSearch",
-    "MeasureRegularisations",
-    "TwoStepRLSCV",
-    "side_scale",
-]
-
-
 # Dyadic scoring -------------------------------------------------------------------------------------------------------
 #
 # Measures of held-out scores of dyads: a measure of all dyads, of each row, or of each column.

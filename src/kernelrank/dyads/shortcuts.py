@@ -26,20 +26,6 @@ from kernelrank.dyads.problem import DyadicProblem, DyadicSide, Regularisation, 
 from kernelrank.dyads.solvers import Spectral
 from kernelrank.errors import NothingToCompareError
 
-__all__ = [
-    "CompleteHoldout",
-    "OneSetHoldout",
-    "RotatedSide",
-    "TwoStepHoldout",
-    "by_shortcut",
-    "cell_inverse",
-    "cell_residuals",
-    "few_cell_residuals",
-    "new_object_coefficients",
-    "new_object_residuals",
-    "ranked_cells",
-]
-
 DECOMPOSITION = 15.0
 """What an eigendecomposition with its products costs, in m³ operations of a matrix product."""
 

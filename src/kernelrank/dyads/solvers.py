@@ -27,21 +27,6 @@ from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.iterative import Operator
 from kernelrank.solvers.precision import check_finite, overflow_is_checked
 
-__all__ = [
-    "DYADIC_SOLVERS",
-    "FEW_CELLS",
-    "CellLaplacian",
-    "CellProducts",
-    "CompletePrimal",
-    "Eigenbasis",
-    "FewCells",
-    "SideBasis",
-    "Spectral",
-    "VecTrick",
-    "prepare",
-    "refuse_indefinite_sides",
-]
-
 DYADIC_SOLVERS = ("auto", "spectral", "primal", "direct", "eigenbasis", "vec_trick")
 
 DENSE_ENOUGH = 0.1

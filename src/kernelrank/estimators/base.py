@@ -45,21 +45,6 @@ from kernelrank.solvers import SOLVER_NAMES, Cholesky, Solution, Solver, get_sol
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.precision import check_finite, check_range, equations_in_range, one_warning, overflow_is_checked
 
-__all__ = [
-    "CallbackSupportMixin",
-    "FitProgress",
-    "GapProgress",
-    "KernelLearner",
-    "OutputGraphs",
-    "check_alphas",
-    "is_fitted_state",
-    "predict_file",
-    "predict_scored",
-    "predict_scored_file",
-    "whole_or_not_at_all",
-]
-
-
 # Fit progress ---------------------------------------------------------------------------------------------------------
 #
 # Progress: scikit-learn's callbacks, if the installed scikit-learn has them.

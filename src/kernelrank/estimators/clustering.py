@@ -23,20 +23,6 @@ from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.solvers.direct import spectrum
 from kernelrank.solvers.precision import check_range
 
-__all__ = [
-    "ClusterCost",
-    "ClusterSearch",
-    "MaxMarginClustering",
-    "automatic_kicks",
-    "automatic_starts",
-    "cluster_cost",
-    "least_size",
-    "move_by_columns",
-    "move_items",
-    "swap_by_columns",
-    "swap_items",
-]
-
 
 class MaxMarginClustering(ClusterMixin, KernelLearner):
     """Cluster items so that a kernel RLS classifier separates the clusters well.

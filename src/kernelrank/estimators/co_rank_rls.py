@@ -31,9 +31,6 @@ from kernelrank.solvers import Cholesky, Spectral
 from kernelrank.solvers.direct import NormalEquations, Spectrum
 from kernelrank.solvers.precision import check_energy, check_finite, one_warning
 
-__all__ = ["CoData", "CoRankRLS", "ViewRanker", "co_equations"]
-
-
 # View ranker ----------------------------------------------------------------------------------------------------------
 #
 # What CoRankRLS and its search share: views of the items, their bases, and the equations that make them agree.

@@ -29,8 +29,6 @@ from kernelrank.features import Features, FullKernel, ReducedSet
 from kernelrank.solvers import Solution
 from kernelrank.solvers.base import FactorisedSolution
 
-__all__ = ["COMPARISON_STATE", "PreferencePosterior", "ScoreComparison", "ScorePosterior", "matched_rows"]
-
 COMPARISON_STATE = ("comparison_scale_", "comparison_std_", "comparison_pairs_", "comparison_holdout_")
 """What `calibrate_comparisons` adds to a model."""
 

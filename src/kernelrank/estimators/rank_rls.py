@@ -19,8 +19,6 @@ from kernelrank.estimators.streams import QueryMode, StreamLearner, fit_file
 from kernelrank.estimators.tasks import Ranker
 from kernelrank.kernels import GammaLike, KernelLike
 
-__all__ = ["RankRLS"]
-
 
 class RankRLS(PreferencePosterior, Ranker, StreamLearner):
     """Kernel ranking by regularised least squares over pairs.

@@ -24,8 +24,6 @@ from kernelrank.hinge import Bundle, CertifiedSolution, Newton
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.solvers import Solution, Solver
 
-__all__ = ["RankSVM"]
-
 
 class RankSVM(Ranker):
     """Ranking support vector machine (hinge loss over pairs) in linearithmic time.

@@ -13,8 +13,6 @@ from kernelrank.estimators.streams import StreamLearner, fit_file
 from kernelrank.estimators.tasks import Classifier, Regressor
 from kernelrank.kernels import GammaLike, KernelLike
 
-__all__ = ["RLS", "RLSClassifier"]
-
 
 class RLS(Regressor, StreamLearner):
     """Regularised least squares: kernel ridge regression.

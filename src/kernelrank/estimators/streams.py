@@ -45,18 +45,6 @@ from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.direct import NormalEquations
 from kernelrank.solvers.precision import check_finite, check_range, one_warning
 
-__all__ = [
-    "BatchStatistics",
-    "QueryMode",
-    "StreamLearner",
-    "StreamRounding",
-    "StreamStatistics",
-    "VersionedDict",
-    "batch_mode",
-    "fit_file",
-    "query_fingerprints",
-]
-
 EXACT = 1e-8
 """`forget` warns when the expected relative error of the coefficients is larger than this."""
 

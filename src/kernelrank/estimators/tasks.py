@@ -40,8 +40,6 @@ from kernelrank.features import Features
 from kernelrank.metrics import Concordance, PairwiseAccuracy
 from kernelrank.solvers import Solution
 
-__all__ = ["Classifier", "Ranker", "Regressor", "compare_items", "has_two_levels"]
-
 
 class Ranker(RegressorMixin, KernelLearner):
     """A learner whose predictions mean something only in comparison with each other."""

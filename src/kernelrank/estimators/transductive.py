@@ -25,8 +25,6 @@ from kernelrank.features import Features, ReducedSet
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.solvers.precision import check_range, one_warning
 
-__all__ = ["TransductiveRankRLS"]
-
 
 class TransductiveRankRLS(Ranker):
     """Transductive RankRLS: also learns from unscored queries, and predicts their scores.

@@ -24,8 +24,6 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.features.views import JointRows, ViewMap
 
-__all__ = ["Agreement", "StreamScatter", "UnscoredItems"]
-
 Piece: TypeAlias = tuple[Matrix, Index]
 """Some items, and the numbers of their queries."""
 

@@ -45,8 +45,6 @@ from kernelrank.kernels import (
 from kernelrank.kernels.all_paths import Combine, ConnectedLabels, LabelPairs, connect_labels
 from kernelrank.kernels.labelled_graphs import LabelCodes, PackedGraphs
 
-__all__ = ["AllPathsVectorizer", "NystromMap"]
-
 
 class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Nyström features: inner products approximate the kernel.

@@ -44,8 +44,6 @@ from kernelrank.features import ReducedSet
 from kernelrank.solvers.direct import spectrum
 from kernelrank.solvers.precision import report_error, spectral_error
 
-__all__ = ["BasisPlaces", "leave_basis_out"]
-
 TRUSTED = 1e-4
 """A reciprocal condition number of a set's system that is always trusted. Below it, a set is trusted as long as ten
 thousand times the rounding of training, ε (1 + μ_max / λ), is smaller still; other sets are to be refitted."""

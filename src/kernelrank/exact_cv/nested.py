@@ -35,8 +35,6 @@ from kernelrank.exact_cv.sets import DUAL_LIMIT, settle_ties, share_scores
 from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
 
-__all__ = ["NestedHoldout", "inner_agreements", "inner_scores"]
-
 SETS_AT_ONCE, SET_BYTES = 256, 2**25
 """How many sets a compiled call takes, so that the progress bar moves, and the size of their corrections."""
 

@@ -38,23 +38,6 @@ from kernelrank.comparisons.scored import ScoredComparisons
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.problem import Decomposition, DualInverse
 
-__all__ = [
-    "BLOCK_BYTES",
-    "DifferingPairs",
-    "GivenPairs",
-    "ItemPairs",
-    "PairForm",
-    "PairHoldout",
-    "ResidualPairs",
-    "SmootherPairs",
-    "Workspace",
-    "difference_places",
-    "pair_accuracy",
-    "row_blocks",
-    "store_pairs",
-    "tied_numbers",
-]
-
 BLOCK_BYTES = 2**24
 """The size of a block of Γ or H."""
 

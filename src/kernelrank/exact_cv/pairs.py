@@ -60,16 +60,6 @@ from kernelrank.features import Features, ReducedSet
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.precision import report_error
 
-__all__ = [
-    "MOST_TERMS",
-    "BasisPairs",
-    "LostDirections",
-    "SeriesPairs",
-    "leave_pair_out",
-    "middle_scale",
-    "terms_of_series",
-]
-
 MOST_PAIRS = 1 / 6
 """The share of all ordered pairs from which all of Γ costs less than the block that they need, for one λ."""
 

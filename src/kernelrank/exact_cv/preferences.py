@@ -38,8 +38,6 @@ from kernelrank.exact_cv.basis import BasisPlaces
 from kernelrank.features import Features, ReducedSet
 from kernelrank.solvers.direct import spectrum
 
-__all__ = ["CONVERGED", "PIVOT", "PreferenceProblem", "SetRemoval", "filled", "leave_items_out", "solve_reduced"]
-
 FEW = 32
 """Sets of up to so many preferences go by the entries of P, larger ones by conjugate gradients."""
 

@@ -45,17 +45,6 @@ from kernelrank.solvers.automatic import DIRECT_LIMIT, EXACT
 from kernelrank.solvers.direct import spectrum, trusted_alpha
 from kernelrank.solvers.precision import Rounding, report_error, spectral_errors
 
-__all__ = [
-    "FEW_ALPHAS",
-    "PIVOT",
-    "Decomposition",
-    "DualInverse",
-    "Problem",
-    "SmallPivotError",
-    "decompose",
-    "refit_without",
-]
-
 
 @dataclass(frozen=True)
 class Problem:

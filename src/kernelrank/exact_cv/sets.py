@@ -44,8 +44,6 @@ from kernelrank.exact_cv.problem import FEW_ALPHAS, PIVOT, Decomposition, Proble
 from kernelrank.features import Features, ReducedSet, lose_the_basis
 from kernelrank.solvers.precision import report_error
 
-__all__ = ["DUAL_LIMIT", "SET_BYTES", "SMALL", "SetSystems", "leave_sets_out", "settle_ties", "share_scores"]
-
 SET_BYTES = 2**23
 """The size of a block of sets."""
 

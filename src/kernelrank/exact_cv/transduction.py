@@ -75,8 +75,6 @@ from kernelrank.exact_cv.sets import SET_BYTES, SetSystems
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.precision import one_warning
 
-__all__ = ["BlockMinimum", "DenseMinimum", "Fold", "FoldResiduals", "transduce"]
-
 
 @one_warning("predictions")
 def transduce(problem: Problem, unscored: Index, folds: ItemSets, alpha: float, anchors: Float) -> tuple[Float, Float]:

@@ -47,8 +47,6 @@ from kernelrank.persistence.provenance import column_names, provenance
 if TYPE_CHECKING:
     from kernelrank.kernels import Kernel
 
-__all__ = ["FORMAT_NAMES", "KernelTerm", "ScoringFormula", "export", "formula_of", "json_coefficients"]
-
 
 @dataclass(frozen=True, eq=False)
 class KernelTerm:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from kernelrank.data.preparation import PreparedColumn
     from kernelrank.exports.formula import KernelTerm, ScoringFormula
 
-__all__ = ["KERNELS", "onnx_fault", "onnx_model"]
-
 KERNELS = ("poly", "rbf", "cosine")
 OPSET = 17
 ML_OPSET = 3

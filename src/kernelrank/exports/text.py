@@ -17,20 +17,6 @@ if TYPE_CHECKING:
     from kernelrank.data.preparation import PreparedColumn
     from kernelrank.exports.formula import KernelTerm, ScoringFormula
 
-__all__ = [
-    "MOST_TERMS",
-    "PYTHON_KERNELS",
-    "SQL_KERNELS",
-    "engine_fault",
-    "engine_notes",
-    "plugin_model",
-    "python_fault",
-    "python_function",
-    "solr_model",
-    "sql_expression",
-    "sql_fault",
-]
-
 HEAD = '''"""Score items as a fitted {model} does. Written by kernelrank {version}; needs NumPy only."""
 
 import numpy as np

@@ -22,23 +22,6 @@ from kernelrank.errors import EmptyBasisWarning, InvalidInputError
 from kernelrank.features.map import ExplicitFeatures, Features, duplicate_rows
 from kernelrank.kernels import Kernel, refuse_indefinite, refuse_indefinite_on
 
-__all__ = [
-    "SELECTIONS",
-    "FullKernel",
-    "KernelMap",
-    "KernelRows",
-    "ReducedSet",
-    "Selection",
-    "basis_stream",
-    "by_leverage",
-    "by_means",
-    "by_query",
-    "choose_basis",
-    "kernel_scores",
-    "lose_the_basis",
-    "uniformly",
-]
-
 KEPT_MATRIX_BYTES = 2**32
 """Up to this size, m = 23,000, conjugate gradients keep the kernel matrix."""
 

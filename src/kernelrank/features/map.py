@@ -25,8 +25,6 @@ from kernelrank.base.arrays import (
 )
 from kernelrank.comparisons import Comparisons
 
-__all__ = ["ColumnFeatures", "ExplicitFeatures", "Features", "duplicate_rows"]
-
 ODD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 """Odd numbers with bits at random."""
 

@@ -14,8 +14,6 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.features.kernels import KernelMap
 from kernelrank.kernels import GammaLike, Kernel, KernelLike
 
-__all__ = ["JointRows", "View", "ViewMap"]
-
 
 @dataclass(frozen=True, eq=False)
 class View:

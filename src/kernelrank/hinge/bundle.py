@@ -32,8 +32,6 @@ from kernelrank.hinge.problem import (
 )
 from kernelrank.solvers.base import Step
 
-__all__ = ["Bundle", "BundlePath", "CuttingPlanes", "maximise_on_simplex"]
-
 BEYOND = 0.1
 """How far from the best point to the planes' minimum the next plane touches the loss."""
 

@@ -26,8 +26,6 @@ import numpy as np
 from kernelrank.base.arrays import Float
 from kernelrank.hinge.pairs import Curvature, LossPoint, PairLoss, Pairs, PlacedPairs, Rounding, sum_error
 
-__all__ = ["Hinge", "SmoothedHinge", "SquaredHinge"]
-
 
 class Hinge(PairLoss):
     """``Σ weight max(0, 1 - margin)``, with a subgradient."""

@@ -67,8 +67,6 @@ from kernelrank.hinge.problem import (
 )
 from kernelrank.solvers.base import Step
 
-__all__ = ["Newton", "NewtonSystem"]
-
 WIDEST = 2.0
 """The first μ: at w = 0 every margin is zero, in the middle of the band, and the first step is one of least squares."""
 

@@ -30,18 +30,6 @@ from kernelrank.hinge.sweeps import (
     sums_below,
 )
 
-__all__ = [
-    "Curvature",
-    "ListedPairs",
-    "LossPoint",
-    "PairLoss",
-    "Pairs",
-    "PlacedPairs",
-    "Rounding",
-    "ScoredPairs",
-    "sum_error",
-]
-
 
 class PlacedPairs(ABC):
     """All pairs at given scores; arrays are in an internal order of the items, except in `bring`."""

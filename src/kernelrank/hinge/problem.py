@@ -36,24 +36,6 @@ from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features
 from kernelrank.hinge.pairs import ListedPairs, LossPoint, PairLoss, Pairs, ScoredPairs, sum_error
 from kernelrank.solvers.base import Solution, Solver, Step
 
-__all__ = [
-    "Certificate",
-    "CertifiedSolution",
-    "ConvexLine",
-    "ItemSpan",
-    "Line",
-    "PairProblem",
-    "PairSolver",
-    "Path",
-    "Plane",
-    "Proof",
-    "follow",
-    "prove",
-    "search",
-    "solve_roughly",
-    "warn_of_gap",
-]
-
 STEPS = 32
 """By how many roundings scores that were kept up to date may differ from those computed anew."""
 

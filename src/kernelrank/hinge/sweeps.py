@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.compiled import compiled
 
-__all__ = ["CHUNKED_BYTES", "FEW_LEVELS", "Complex", "LevelChunks", "rounded_mass", "sums_above", "sums_below"]
-
 Complex: TypeAlias = NDArray[np.complex128]
 
 FEW_LEVELS = 16

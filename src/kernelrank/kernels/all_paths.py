@@ -27,17 +27,6 @@ from kernelrank.base.compiled import compiled
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.labelled_graphs import PackedGraphs
 
-__all__ = [
-    "Combine",
-    "ConnectedLabels",
-    "LabelPairs",
-    "Walks",
-    "connect_labels",
-    "invert_cycles",
-    "strong_components",
-    "sum_walks",
-]
-
 Combine: TypeAlias = Literal["max", "sum"]
 
 

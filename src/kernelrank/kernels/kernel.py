@@ -33,22 +33,6 @@ from kernelrank.errors import InvalidInputError
 if TYPE_CHECKING:
     from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-__all__ = [
-    "GAMMA_RULES",
-    "KERNEL_NAMES",
-    "GammaLike",
-    "Kernel",
-    "KernelLike",
-    "check_precomputed",
-    "check_symmetric",
-    "exponential",
-    "gamma_by_rule",
-    "negative_part",
-    "refuse_indefinite",
-    "refuse_indefinite_on",
-    "takes_sparse",
-]
-
 KernelLike: TypeAlias = "str | Callable[..., float] | GaussianProcessKernel"
 
 ALIASES = {"gaussian": "rbf"}

@@ -17,8 +17,6 @@ from kernelrank.errors import InvalidInputError
 if TYPE_CHECKING:
     from networkx import DiGraph
 
-__all__ = ["Graph", "LabelCodes", "LabelledGraph", "PackedGraphs"]
-
 
 @dataclass(frozen=True, eq=False)
 class LabelledGraph:

@@ -28,8 +28,6 @@ from kernelrank.base.results import Estimates, Result
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics.intervals import Interval, check_confidence, wilson_interval
 
-__all__ = ["DyadicConcordance", "Per", "dyadic_concordance"]
-
 Per: TypeAlias = Literal["overall", "row", "column"]
 PER: tuple[Per, ...] = ("overall", "row", "column")
 

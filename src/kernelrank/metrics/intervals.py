@@ -48,23 +48,6 @@ from kernelrank.errors import InvalidInputError
 if TYPE_CHECKING:
     from kernelrank.metrics.measure import FloatArray, MeasureResult
 
-__all__ = [
-    "FIXED",
-    "WILCOXON",
-    "Interval",
-    "PairedTest",
-    "PreferenceAgreement",
-    "agreement_of",
-    "bootstrap_interval",
-    "check_confidence",
-    "mean_interval",
-    "paired_test",
-    "percentile_interval",
-    "preference_agreement",
-    "resampled_means",
-    "wilson_interval",
-]
-
 FIXED = "the predictions do not vary"
 """What an interval of given predictions leaves out."""
 

@@ -16,31 +16,6 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.measure import FloatArray, JudgedItems, Measure, MeasureResult, check_cutoff, check_option
 from kernelrank.metrics.pairs import sort_segments
 
-__all__ = [
-    "NDCG",
-    "TIE_WORDS",
-    "BinaryListMeasure",
-    "BinaryRelevance",
-    "Discount",
-    "EmptyRule",
-    "ExpectedReciprocalRank",
-    "Gain",
-    "ListMeasure",
-    "MeanAveragePrecision",
-    "Precision",
-    "RankedLists",
-    "ReciprocalRank",
-    "RelevanceMeasure",
-    "TieRule",
-    "check_grades",
-    "expected_reciprocal_rank",
-    "mean_average_precision",
-    "ndcg",
-    "precision_at",
-    "reciprocal_rank",
-]
-
-
 # Relevance ------------------------------------------------------------------------------------------------------------
 #
 # Relevance: which items count as relevant, and which value a query without relevant items has.

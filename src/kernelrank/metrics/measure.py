@@ -18,8 +18,6 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics.intervals import FIXED, UNBOUNDED, Interval, bootstrap_interval, check_confidence, mean_interval
 from kernelrank.metrics.roc import Components, score_interval
 
-__all__ = ["FloatArray", "JudgedItems", "Measure", "MeasureResult", "check_cutoff", "check_option", "read_items"]
-
 
 @dataclass(frozen=True)
 class Measure(ABC):

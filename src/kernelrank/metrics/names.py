@@ -20,8 +20,6 @@ from kernelrank.metrics.thresholds import ThresholdF, ThresholdPrecision, Thresh
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-__all__ = ["MeasureOption", "QueryScorer", "get_measure", "measure_names", "predicted_scores", "scorer"]
-
 MeasureOption: TypeAlias = str | float | None
 """A word such as ``gain="linear"``, or a number such as ``k=10``."""
 

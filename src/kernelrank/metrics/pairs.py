@@ -22,22 +22,6 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.measure import FloatArray, JudgedItems, Measure, MeasureResult
 from kernelrank.metrics.roc import Components
 
-__all__ = [
-    "AUC",
-    "Disagreement",
-    "KendallTau",
-    "MagnitudePreservingError",
-    "PairCounts",
-    "PairwiseAccuracy",
-    "auc",
-    "differing_pairs",
-    "disagreement",
-    "kendall_tau",
-    "magnitude_preserving_error",
-    "pairwise_accuracy",
-    "sort_segments",
-]
-
 
 @dataclass(frozen=True)
 class PairCounts:

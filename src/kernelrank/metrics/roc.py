@@ -47,21 +47,6 @@ from kernelrank.base.results import Estimates, Result
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.intervals import FIXED, Interval, check_confidence, wilson_interval
 
-__all__ = [
-    "Components",
-    "RateEstimate",
-    "RocResamples",
-    "TwoClasses",
-    "check_groups",
-    "interval_of_factor",
-    "partial_auc",
-    "score_interval",
-    "sensitivity_at",
-    "shared_groups",
-    "specificity_at",
-    "variance_at",
-]
-
 EDGE = 1e-12
 """How near to 0 or 1 an AUC counts as there."""
 

@@ -26,8 +26,6 @@ from kernelrank.metrics.measure import FloatArray, Measure, MeasureResult
 from kernelrank.metrics.pairs import MagnitudePreservingError
 from kernelrank.metrics.thresholds import ThresholdMeasure
 
-__all__ = ["JudgedRun"]
-
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:

@@ -38,17 +38,6 @@ from kernelrank.metrics.intervals import FIXED, Interval, check_confidence, perc
 from kernelrank.metrics.measure import FloatArray, JudgedItems, Measure, MeasureResult, check_option, read_items
 from kernelrank.metrics.roc import EDGE, score_interval
 
-__all__ = [
-    "Concordance",
-    "ConcordanceDifference",
-    "ConcordanceResult",
-    "KaplanMeier",
-    "KnownOrders",
-    "censoring_weights",
-    "concordance",
-    "log_rank_pvalue",
-]
-
 
 @dataclass(frozen=True)
 class _JudgedTimes(JudgedItems):

@@ -20,16 +20,6 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.lists import BinaryRelevance, EmptyRule, check_number
 from kernelrank.metrics.measure import FloatArray, JudgedItems, MeasureResult
 
-__all__ = [
-    "ThresholdF",
-    "ThresholdMeasure",
-    "ThresholdPrecision",
-    "ThresholdRecall",
-    "threshold_f",
-    "threshold_precision",
-    "threshold_recall",
-]
-
 
 @dataclass(frozen=True)
 class ThresholdMeasure(BinaryRelevance):

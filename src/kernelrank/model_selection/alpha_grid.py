@@ -42,19 +42,6 @@ from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.estimators.base import KernelLearner, check_alphas
 from kernelrank.features import Features
 
-__all__ = [
-    "AUTO",
-    "AlphaGrid",
-    "UnlabelledGraph",
-    "alpha_scale",
-    "centred_trace",
-    "edge_of",
-    "grid_for",
-    "is_auto",
-    "mean_eigenvalue",
-    "scale_of_columns",
-]
-
 UnlabelledGraph: TypeAlias = ItemScores | ScoredQueries
 """A graph that does not use scores: all items, or all pairs of items of each query."""
 

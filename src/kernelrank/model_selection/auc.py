@@ -24,26 +24,6 @@ from kernelrank.model_selection.holdout import held_from, holdout, pairs_held_ou
 from kernelrank.model_selection.nested_search import NestedSearch
 from kernelrank.model_selection.refits import HoldoutData, settled
 
-__all__ = [
-    "GIVEN",
-    "GIVEN_SCORES",
-    "INTERVALS",
-    "METHODS",
-    "AUCEstimate",
-    "Found",
-    "Task",
-    "auc_folds",
-    "check_scores",
-    "estimate_auc",
-    "held_out_components",
-    "of_scores",
-    "pair_components",
-    "pair_variance",
-    "set_of",
-    "to_estimate",
-    "total_variance",
-]
-
 INTERVALS = ("auto", "components", "jackknife")
 FOLDS = ("averaged", "pooled")
 GIVEN_SCORES = "given scores"

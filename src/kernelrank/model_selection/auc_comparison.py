@@ -65,8 +65,6 @@ from kernelrank.model_selection.holdout import pairs_held_out
 from kernelrank.model_selection.nested_search import NestedSearch
 from kernelrank.model_selection.refits import HoldoutData, settled
 
-__all__ = ["AUCComparison", "TournamentROC", "compare_auc", "tournament_roc", "tournament_scores"]
-
 SQUARES = "combines the intervals of the two AUCs as if they were independent, because {}"
 UNKNOWN = "is the largest possible one: with one item or group of a class, the variance is unknown"
 

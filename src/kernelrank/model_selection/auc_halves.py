@@ -49,8 +49,6 @@ from kernelrank.model_selection.search import AlphaSearch
 if TYPE_CHECKING:
     from kernelrank.model_selection.auc import Task
 
-__all__ = ["Halves", "are_cheap", "hold_out_halves", "least_units", "trained_share"]
-
 MOST_SPLITS = 20
 """How often the items are split: F is then known to a fifth, and the interval to a tenth at most."""
 

@@ -27,8 +27,6 @@ from kernelrank.model_selection.holdout import holdout
 from kernelrank.model_selection.refits import settled
 from kernelrank.model_selection.search import AlphaSearch
 
-__all__ = ["ConcordanceEstimate", "estimate_concordance"]
-
 INTERVALS = ("auto", "components", "jackknife")
 HALVES = 20
 """How many halves are drawn."""

@@ -19,16 +19,6 @@ from kernelrank.exact_cv import DifferingPairs, GivenPairs, PairHoldout
 from kernelrank.model_selection.nested_search import NestedSearch, can_be_nested
 from kernelrank.model_selection.refits import HoldoutData, check_classes, refit_on_map, refit_scores
 
-__all__ = [
-    "held_from",
-    "holdout",
-    "leave_one_out",
-    "leave_pair_out",
-    "leave_query_out",
-    "pairs_held_out",
-    "takes_shortcut",
-]
-
 
 def takes_shortcut(estimator: Any) -> bool:
     """Return whether hold-outs of this estimator need no refitting: RLS, RLSClassifier, RankRLS."""

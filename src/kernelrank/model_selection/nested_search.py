@@ -23,8 +23,6 @@ from kernelrank.metrics.thresholds import ThresholdMeasure
 from kernelrank.model_selection.refits import HoldoutData, refit_scores
 from kernelrank.model_selection.search import AlphaSearch, HoldoutPlan, HoldoutScoring, judged, read_scoring
 
-__all__ = ["NestedSearch", "can_be_nested"]
-
 
 def can_be_nested(estimator: Any) -> bool:
     """Return whether a search may have a shortcut when it is held out; its data decide the rest."""

@@ -47,16 +47,6 @@ from kernelrank.model_selection.holdout import holdout, leave_pair_out, takes_sh
 from kernelrank.model_selection.nested_search import can_be_nested
 from kernelrank.model_selection.refits import HoldoutData, QueryKFold, deal_items, settled
 
-__all__ = [
-    "PairTally",
-    "PermutationImportance",
-    "PermutationTest",
-    "QueryTally",
-    "Tally",
-    "permutation_importance",
-    "permutation_test",
-]
-
 BLOCK_BYTES = 2**25
 """The size of a block of permuted scores, and of the held-out scores that belong to it."""
 

@@ -36,17 +36,6 @@ from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.votes import BradleyTerry
 from kernelrank.votes.likelihood import observed_probabilities
 
-__all__ = [
-    "PreferenceHoldout",
-    "PreferenceMeasure",
-    "Refits",
-    "calibrate_comparisons",
-    "check_groups",
-    "check_search",
-    "exact_differences",
-    "leave_preferences_out",
-]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PreferenceHoldout(Result):

@@ -25,18 +25,6 @@ from kernelrank.exact_cv.sets import settle_ties
 from kernelrank.features import ExplicitFeatures, ReducedSet, lose_the_basis
 from kernelrank.solvers.precision import check_finite, check_range, one_warning, overflow_is_checked
 
-__all__ = [
-    "HELD_OUT_BASIS",
-    "HoldoutData",
-    "QueryKFold",
-    "check_classes",
-    "deal_items",
-    "refit_on_map",
-    "refit_scores",
-    "settled",
-    "without_basis",
-]
-
 HELD_OUT_BASIS = ("remove", "keep")
 """What may become of basis items that are held out."""
 

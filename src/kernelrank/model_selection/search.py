@@ -28,23 +28,6 @@ from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, grid_for, is_
 from kernelrank.model_selection.refits import HELD_OUT_BASIS, HoldoutData
 from kernelrank.solvers.precision import one_warning, overflow_is_checked
 
-__all__ = [
-    "CENSORED_FOLDS",
-    "CV_NAMES",
-    "AlphaSearch",
-    "Candidates",
-    "HoldoutPlan",
-    "HoldoutScoring",
-    "ItemLoss",
-    "KernelGrid",
-    "Measured",
-    "judged",
-    "measure",
-    "query_accuracies",
-    "read_scoring",
-]
-
-
 # Holdout plan ---------------------------------------------------------------------------------------------------------
 #
 # The plan of a search: which items are held out together when alpha is chosen, and how their scores are measured.

@@ -44,8 +44,6 @@ from kernelrank.model_selection.search import (
 from kernelrank.solvers.direct import spectrum
 from kernelrank.solvers.precision import one_warning, report_error, spectral_error
 
-__all__ = ["NUS", "RLSCV", "CoRankRLSCV", "RLSClassifierCV", "RankRLSCV"]
-
 
 class RankRLSCV(AlphaSearch, PreferencePosterior, Ranker):
     """RankRLS with alpha and kernel parameters chosen by exact cross-validation.

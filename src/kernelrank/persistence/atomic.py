@@ -19,8 +19,6 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-__all__ = ["atomic_write", "is_stream", "naming", "remove_abandoned"]
-
 PREFIX, SUFFIX = ".kernelrank-", ".tmp"
 NAME = re.compile(r"\.kernelrank-[0-9a-f]{16}\.tmp")
 """What the temporary files are called."""

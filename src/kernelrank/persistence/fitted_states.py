@@ -19,43 +19,6 @@ from kernelrank.base.arrays import Float, Matrix
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-__all__ = [
-    "PRIVATE",
-    "REGISTRY",
-    "SPARSE",
-    "STATES",
-    "Array",
-    "FittedState",
-    "Flag",
-    "Items",
-    "KernelValue",
-    "Kind",
-    "ListOf",
-    "Nested",
-    "NoneOr",
-    "Number",
-    "Record",
-    "Sizes",
-    "Text",
-    "WholeNumber",
-    "coefficients_of_features_and_items",
-    "dyad_items_unless_precomputed",
-    "dyad_kernels_work",
-    "dyad_precomputed_columns",
-    "features_and_vectorizer_agree",
-    "gives_finite_numbers",
-    "items_unless_precomputed",
-    "judges_have_votes",
-    "kernel_works",
-    "mixtures_are_whole",
-    "outputs_for_classes",
-    "pairs_and_outcomes",
-    "precisions_are_positive",
-    "precomputed_columns",
-    "rising_bounds",
-    "view_kernels_work",
-]
-
 SPARSE = (sparse.sparray, sparse.spmatrix)
 
 

@@ -33,18 +33,6 @@ from kernelrank.errors import InvalidInputError, ModelFileError
 from kernelrank.persistence.atomic import atomic_write
 from kernelrank.persistence.fitted_states import PRIVATE, REGISTRY, STATES, FittedState
 
-__all__ = [
-    "FORMAT_NAME",
-    "FORMAT_VERSION",
-    "load",
-    "read_container",
-    "register",
-    "save",
-    "storable",
-    "trusted_types",
-    "write_container",
-]
-
 VALUES: dict[str, str] = {"Kernel": "kernelrank.kernels:Kernel", "View": "kernelrank.features:View"}
 """Small values that parameters and fitted models are made of: dataclasses, kept by their fields."""
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["column_names", "feature_names", "final_step", "provenance"]
-
 
 def final_step(model: Any) -> Any:
     """Return the ranker of a model that may scale its columns first."""

@@ -13,24 +13,6 @@ from numpy.typing import NDArray
 
 from kernelrank.errors import InvalidInputError
 
-__all__ = [
-    "NO_PARSE",
-    "NO_TOKEN",
-    "OTHER_TEXT",
-    "SELF_INTERACTION",
-    "Candidate",
-    "Corpus",
-    "Dependency",
-    "Label",
-    "Mention",
-    "RankedCandidate",
-    "Sentence",
-    "Token",
-    "candidates_of",
-    "covering_tokens",
-    "make_corpus",
-]
-
 SELF_INTERACTION = "pairs of an entity with itself"
 NO_PARSE = "pairs in sentences without the parse"
 NO_TOKEN = "pairs of a mention that no token covers"

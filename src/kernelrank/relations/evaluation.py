@@ -38,16 +38,6 @@ from kernelrank.relations.scores import (
     measure_all_true,
 )
 
-__all__ = [
-    "CrossCorpus",
-    "CrossValidation",
-    "choose_inside",
-    "cross_validate",
-    "cross_validate_kernel",
-    "document_folds",
-    "evaluate_on",
-]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossValidation(Result):

@@ -24,20 +24,6 @@ from kernelrank.relations.corpus import Candidate, RankedCandidate, labels_of
 from kernelrank.relations.features import FeatureSet, feature_kernels, feature_sets, linear_kernel
 from kernelrank.relations.scores import ExtractionScores, HeldOutDocuments, Learning, hold_out_documents, measure
 
-__all__ = [
-    "RULES",
-    "Choice",
-    "RelationExtractor",
-    "Rule",
-    "best_threshold",
-    "calibrated_threshold",
-    "choose",
-    "choose_alpha",
-    "resampled_threshold",
-    "search_alphas",
-    "threshold_of_share",
-]
-
 
 class RelationExtractor(BaseEstimator):
     """Learn from candidate pairs with labels which pairs of other sentences interact.

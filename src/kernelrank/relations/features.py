@@ -22,8 +22,6 @@ from kernelrank.kernels.all_paths import Combine
 from kernelrank.relations.corpus import Candidate
 from kernelrank.relations.graphs import PARTS, GraphScheme, candidate_graphs, candidate_parts
 
-__all__ = ["CHOSEN", "FeatureSet", "PartsVectorizer", "feature_kernels", "feature_sets", "linear_kernel"]
-
 ALL_PARTS, ARTICLE, CHOSEN = "parts", "article", "chosen"
 
 

@@ -48,19 +48,6 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.labelled_graphs import LabelledGraph
 from kernelrank.relations.corpus import Candidate, Dependency, Sentence, Token
 
-__all__ = [
-    "PARTS",
-    "UNREACHED",
-    "GraphScheme",
-    "candidate_graph",
-    "candidate_graphs",
-    "candidate_parts",
-    "distances_from",
-    "draw_candidate",
-    "neighbours",
-    "on_shortest_paths",
-]
-
 Labels = tuple[str, ...]
 PARTS = ("dependencies", "path", "order")
 

@@ -47,8 +47,6 @@ from kernelrank.relations.corpus import (
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
-__all__ = ["from_spacy", "read_conllu", "read_interaction_xml"]
-
 PathLike = str | os.PathLike[str]
 
 N_COLUMNS = 10

@@ -26,16 +26,6 @@ from kernelrank.metrics.intervals import FIXED, Interval, check_confidence, perc
 from kernelrank.model_selection import leave_one_out
 from kernelrank.model_selection.alpha_grid import AlphaGrid, UnlabelledGraph, alpha_scale, is_auto
 
-__all__ = [
-    "ExtractionScores",
-    "HeldOutDocuments",
-    "Learning",
-    "document_intervals",
-    "hold_out_documents",
-    "measure",
-    "measure_all_true",
-]
-
 MEASURES = ("precision", "recall", "f", "auc")
 # Weights of resampled items held at once.
 AT_ONCE = 2_000_000

@@ -23,18 +23,6 @@ from kernelrank.report.writing import Page, Picture, counted, drawing, render, w
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "ComparedAUCs",
-    "ComparedModels",
-    "ComparedPair",
-    "Forest",
-    "ForestDisplay",
-    "ForestRow",
-    "comparison_page",
-    "comparison_report",
-    "holm",
-]
-
 N_QUERIES = 10
 """How many queries are listed in which two models differ most."""
 

@@ -33,20 +33,6 @@ if TYPE_CHECKING:
 
     from kernelrank.model_selection.permutation import PermutationImportance
 
-__all__ = [
-    "AlphaCurveDisplay",
-    "ChartDisplay",
-    "Display",
-    "ImportanceDisplay",
-    "QueryScoreDisplay",
-    "SelectionDisplay",
-    "display_of",
-    "legend_above",
-    "pair_standard_errors",
-    "query_standard_errors",
-    "standard_errors",
-]
-
 
 class Display(ABC):
     """Base class of displays, which draw on given or new axes."""

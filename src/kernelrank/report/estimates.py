@@ -43,17 +43,6 @@ from kernelrank.report.writing import (
 from kernelrank.selection import SelectionCurve, SelectionStability
 from kernelrank.votes import Leaderboard
 
-__all__ = [
-    "Neighbours",
-    "auc_report",
-    "concordance_report",
-    "dyads_report",
-    "leaderboard_report",
-    "neighbours_of",
-    "rows_of",
-    "selection_report",
-]
-
 N_HARDEST = 5
 FEW_ITEMS = 10
 SPECIFICITIES = (0.9, 0.95)

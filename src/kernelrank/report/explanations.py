@@ -25,8 +25,6 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.kernels import Kernel
 
-__all__ = ["Contributions", "Explanation", "Influence", "explain", "has_contributions", "last_step", "scores_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Contributions:

@@ -24,8 +24,6 @@ from kernelrank.model_selection.search import AlphaSearch
 from kernelrank.report.explanations import scores_of
 from kernelrank.report.pictures import describe_holdout
 
-__all__ = ["Baselines", "BestColumn", "DataSummary", "MeasuredItems", "MeasuredValue", "measure_all", "random_order"]
-
 TOURNAMENT_ITEMS = 2000
 """Up to this many items of one ranking every pair is held out; their differences take 16 MB then."""
 

@@ -23,20 +23,6 @@ if TYPE_CHECKING:
 
     from kernelrank.model_selection.permutation import PermutationImportance
 
-__all__ = [
-    "THIRDS",
-    "alpha_curve_of",
-    "alpha_picture",
-    "describe_holdout",
-    "describe_kernel",
-    "describe_scoring",
-    "importance_picture",
-    "null_picture",
-    "query_picture",
-    "roc_picture",
-    "survival_picture",
-]
-
 MANY_QUERIES = 400
 """Beyond this many queries a line is drawn, for so many points would fill the page and the file."""
 

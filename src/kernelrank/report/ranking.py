@@ -42,8 +42,6 @@ from kernelrank.report.pictures import (
 from kernelrank.report.roc import ROCDisplay, query_roc
 from kernelrank.report.writing import Page, Picture, counted, parameters_of, render, with_digits
 
-__all__ = ["ExplainedPair", "folds_report", "ranking_report", "report_warnings"]
-
 N_WORST = 10
 N_REPEATS = 5
 """How often each feature is permuted."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-__all__ = ["ROCDisplay", "query_roc", "roc_band"]
-
 POINTS = np.linspace(0.0, 1.0, 201)
 
 

@@ -28,23 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "FILTERS",
-    "Page",
-    "Picture",
-    "counted",
-    "drawing",
-    "in_column",
-    "parameters_of",
-    "plural",
-    "render",
-    "signed",
-    "today",
-    "versions",
-    "with_commas",
-    "with_digits",
-]
-
 PLURALS = {"query": "queries"}
 
 

@@ -30,17 +30,6 @@ from kernelrank.model_selection.permutation import PairTally, QueryTally, Tally
 from kernelrank.model_selection.refits import QueryKFold, deal_items
 from kernelrank.selection.estimators import GreedyRLS, GreedySelector
 
-__all__ = [
-    "SelectionCurve",
-    "SelectionData",
-    "SelectionPath",
-    "SelectionStability",
-    "mean_accuracy",
-    "selection_curve",
-    "selection_stability",
-    "selector_of",
-]
-
 REPEATS = 10
 """How often folds are dealt out by default, if there are no queries."""
 

@@ -39,8 +39,6 @@ from kernelrank.selection.search import (
 from kernelrank.selection.states import SelectionProblem
 from kernelrank.solvers.precision import check_finite, check_range
 
-__all__ = ["CriterionName", "GreedyRLS", "GreedyRankRLS", "GreedySelector"]
-
 AUTOMATIC_EXPONENTS = range(-12, 5, 2)
 """Beside the mean squared length of the columns, the powers of two that alpha="auto" chooses from."""
 

@@ -32,17 +32,6 @@ from kernelrank.selection.states import (
     one_scale,
 )
 
-__all__ = [
-    "CRITERIA",
-    "Criterion",
-    "FallingError",
-    "GreedySearch",
-    "SelectionStep",
-    "column_units",
-    "lowest",
-    "required_units",
-]
-
 Criterion: TypeAlias = Literal["leave_query_out", "leave_pair_out", "leave_one_out"]
 
 CRITERIA: dict[Criterion, type[HeldOutState]] = {

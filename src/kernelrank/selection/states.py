@@ -47,18 +47,6 @@ from kernelrank.selection.sweeps import (
     sweep_weighted_pairs,
 )
 
-__all__ = [
-    "ChosenColumns",
-    "HeldOutState",
-    "ItemState",
-    "PairState",
-    "QueryState",
-    "RemovedColumn",
-    "SelectionProblem",
-    "WeightedPairState",
-    "one_scale",
-]
-
 
 @dataclass(frozen=True)
 class ChosenColumns:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.compiled import compiled
 
-__all__ = ["LANES", "WIDTH", "column_products", "sweep_items", "sweep_pairs", "sweep_queries", "sweep_weighted_pairs"]
-
 WIDTH = 128
 """How many columns are worked on at once, so that what belongs to them stays in the cache."""
 

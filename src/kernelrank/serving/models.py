@@ -41,21 +41,6 @@ try:
 except ImportError:
     raise MissingExtraError("orjson", "serve") from None
 
-__all__ = [
-    "MalformedRequestError",
-    "ServedModel",
-    "ServedModels",
-    "TooLargeError",
-    "compared",
-    "description",
-    "items_of_columns",
-    "items_of_rows",
-    "page",
-    "ranked",
-    "read_arrow",
-    "read_json",
-]
-
 SUFFIX = ".kr"
 LOG = logging.getLogger("kernelrank.serving")
 

@@ -52,8 +52,6 @@ try:
 except ImportError:
     raise MissingExtraError("uvicorn", "serve") from None
 
-__all__ = ["GracefulServer", "Service", "ServiceLimits", "ServiceMetrics", "create_app", "log_as_json"]
-
 LOG = logging.getLogger("kernelrank.serving")
 ARROW = ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file")
 WORKERS = min(4, os.cpu_count() or 1)

@@ -10,8 +10,6 @@ from kernelrank.solvers.base import Solver
 from kernelrank.solvers.direct import Cholesky, LaplacianSystem, Spectral, Tridiagonal
 from kernelrank.solvers.iterative import ConjugateGradient, NystromConjugateGradient, SparseColumns
 
-__all__ = ["SOLVER_NAMES", "choose_solver", "get_solver"]
-
 SOLVER_NAMES = ("auto", "cholesky", "spectral", "conjugate_gradient", "nystrom_conjugate_gradient")
 
 DENSE_LIMIT = 5_000

@@ -11,8 +11,6 @@ from kernelrank.base.arrays import Float
 from kernelrank.comparisons import Comparisons
 from kernelrank.features import Features
 
-__all__ = ["FactorisedSolution", "Solution", "Solver", "Step"]
-
 State = TypeVar("State")
 
 Step = Callable[[int, float], bool]

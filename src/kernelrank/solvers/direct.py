@@ -37,19 +37,6 @@ from kernelrank.kernels.kernel import negative_part
 from kernelrank.solvers.base import FactorisedSolution, Solution, Solver
 from kernelrank.solvers.precision import Rounding, report_error, spectral_error
 
-__all__ = [
-    "Cholesky",
-    "LaplacianSystem",
-    "NormalEquations",
-    "Spectral",
-    "Spectrum",
-    "Tridiagonal",
-    "TridiagonalForm",
-    "refuse_negative",
-    "spectrum",
-    "trusted_alpha",
-]
-
 Solve: TypeAlias = Callable[[Float], Float]
 """From a right-hand side to its solution."""
 

@@ -37,21 +37,6 @@ from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver, Step
 from kernelrank.solvers.direct import Cholesky, spectrum
 
-__all__ = [
-    "LEAST_WAIT",
-    "ConjugateGradient",
-    "HeavyColumns",
-    "HeavySystem",
-    "NystromConjugateGradient",
-    "Operator",
-    "Precondition",
-    "SparseColumns",
-    "differ_much",
-    "heavy_count",
-    "inner_products",
-    "iterate",
-]
-
 UNEVEN = 30.0
 """Columns differ much where the largest squared length is so many times the median."""
 

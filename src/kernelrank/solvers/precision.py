@@ -40,19 +40,6 @@ from kernelrank.comparisons import Comparisons
 from kernelrank.errors import InvalidInputError, LostDigitsWarning
 from kernelrank.features import Features
 
-__all__ = [
-    "Rounding",
-    "check_energy",
-    "check_finite",
-    "check_range",
-    "equations_in_range",
-    "one_warning",
-    "overflow_is_checked",
-    "report_error",
-    "spectral_error",
-    "spectral_errors",
-]
-
 EPSILON = float(np.finfo(np.float64).eps)
 
 PROBES = 4

@@ -37,9 +37,6 @@ from kernelrank.votes.likelihood import outcome_probabilities
 from kernelrank.votes.newton import JudgeEffect, LinearSystem, Unknowns, VoteNewton, VoteProblem, VoteSolution
 from kernelrank.votes.votes import Votes
 
-__all__ = ["BradleyTerry", "VoteLearner"]
-
-
 # Vote learner ---------------------------------------------------------------------------------------------------------
 #
 # Base of BradleyTerry: check and add up votes, solve the problem, and store the solution.

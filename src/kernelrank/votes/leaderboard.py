@@ -34,9 +34,6 @@ from kernelrank.votes.score_estimate import (
 )
 from kernelrank.votes.votes import VoteGaps, Votes, named_features, nearest_names, number_votes, standardised
 
-__all__ = ["Leaderboard", "RankedItems"]
-
-
 # Ranked items ---------------------------------------------------------------------------------------------------------
 #
 # Ranked items: the methods of a fitted leaderboard.

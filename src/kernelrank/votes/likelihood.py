@@ -26,17 +26,6 @@ from kernelrank.base.arrays import Float
 from kernelrank.hinge.pairs import sum_error
 from kernelrank.votes.votes import Votes
 
-__all__ = [
-    "LogisticVotes",
-    "SquaredVotes",
-    "VoteLoss",
-    "VoteModel",
-    "decided_probability",
-    "observed_probabilities",
-    "outcome_probabilities",
-    "vote_loss",
-]
-
 
 @dataclass(frozen=True)
 class VoteLoss:

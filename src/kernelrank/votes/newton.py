@@ -27,21 +27,6 @@ from kernelrank.solvers.iterative import ConjugateGradient, Operator, by_diagona
 from kernelrank.votes.likelihood import LogisticVotes, VoteLoss, decided_probability, loss_errors, vote_loss
 from kernelrank.votes.votes import Votes
 
-__all__ = [
-    "INVERSE_LIMIT",
-    "DensePrecision",
-    "JudgeEffect",
-    "LinearSystem",
-    "SampledPrecision",
-    "Unknowns",
-    "VoteNewton",
-    "VotePoint",
-    "VotePrecision",
-    "VoteProblem",
-    "VoteSolution",
-    "precision_of",
-]
-
 LinearSystem = Literal["auto", "cholesky", "conjugate_gradient"]
 
 SPARSE_LIMIT, DENSE_LIMIT = 2_000, 10_000

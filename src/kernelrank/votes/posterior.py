@@ -15,8 +15,6 @@ from kernelrank.votes.newton import DensePrecision, VotePrecision, precision_of
 from kernelrank.votes.score_estimate import SEEN, ScoreEstimate
 from kernelrank.votes.votes import Votes
 
-__all__ = ["ItemPosterior", "JudgeAgreement", "judge_agreement", "most_telling_pairs", "votes_to_tell_apart"]
-
 BANDS = 64
 """Into so many bands of similar variance many items are sorted to be counted."""
 

@@ -38,17 +38,6 @@ from kernelrank.votes.likelihood import LogisticVotes, SquaredVotes, VoteModel, 
 from kernelrank.votes.newton import DensePrecision, Unknowns, VoteNewton, VotePrecision, VoteProblem, precision_of
 from kernelrank.votes.votes import Votes
 
-__all__ = [
-    "MIXED_LIMIT",
-    "SEEN",
-    "ScoreEstimate",
-    "estimate_scores",
-    "mix_feature_scores",
-    "mix_scores",
-    "prior_log_density",
-    "scores_at",
-]
-
 SEEN = 2.1
 """ν: a prior with a mean, so that votes that say nothing have a finite variance, and a weak one."""
 

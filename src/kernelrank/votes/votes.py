@@ -19,8 +19,6 @@ from kernelrank.base.labels import label_vector, number_labels, number_two, refu
 from kernelrank.comparisons.preferences import Preferences
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 
-__all__ = ["VoteGaps", "Votes", "named_features", "nearest_names", "number_votes", "standardised"]
-
 TABLE = 2**20
 """Up to so many kinds of votes that could occur, or four for each vote, they are counted in a table; beyond, sorted."""
 
