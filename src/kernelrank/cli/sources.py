@@ -220,8 +220,7 @@ def read_ordinal(options: Sequence[str]) -> dict[str, list[str]]:
 @contextmanager
 def speaking_of(items: Items) -> Iterator[None]:
     """Put the name of the file before error messages about its items."""
-    from sklearn.utils._param_validation import InvalidParameterError
-
+    from kernelrank.base.sklearn_private import InvalidParameterError
     from kernelrank.errors import FileFormatError, InvalidInputError
 
     try:

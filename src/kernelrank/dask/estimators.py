@@ -15,11 +15,11 @@ from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
 from distributed import Client
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Labels, Matrix, RandomStateLike, product
+from kernelrank.base.sklearn_private import HasMethods, Interval, StrOptions, fit_context
 from kernelrank.comparisons.costs import Cost, Ties
 from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.dask.partitions import (
@@ -352,7 +352,7 @@ n_features_in_, feature_names_in_
         self.random_state = random_state
         self.client = client
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Collection | str | os.PathLike[str],
@@ -494,7 +494,7 @@ n_features_in_, feature_names_in_
         self.random_state = random_state
         self.client = client
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Collection | str | os.PathLike[str],

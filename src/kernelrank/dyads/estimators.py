@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, ItemsLike, Matrix, blocks, is_sparse, product
+from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.dyads.problem import (
     DyadicProblem,
@@ -309,7 +309,7 @@ class PlainDyadicLearner(DyadicLearner):
     def _check_path(self, alphas: ArrayLike) -> list[Any]:
         """Return the entries of a path of alphas."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X_rows: ItemsLike, X_columns: ItemsLike | None, Y: ArrayLike) -> Self:
         """Fit to a matrix of scores.
@@ -330,7 +330,7 @@ class PlainDyadicLearner(DyadicLearner):
         problem = self._problem(X_rows, X_columns, Y)
         return self._keep(problem, *self._solve(problem))
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit_dyads(
         self, X_rows: ItemsLike, X_columns: ItemsLike | None, rows: ArrayLike, columns: ArrayLike, y: Any
@@ -354,7 +354,7 @@ class PlainDyadicLearner(DyadicLearner):
         problem = self._listed_problem(X_rows, X_columns, rows, columns, y)
         return self._keep(problem, *self._solve(problem))
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X_rows: ItemsLike, X_columns: ItemsLike | None, Y: ArrayLike, alphas: Any) -> list[Self]:
         """Fit for many alphas from one pair of eigendecompositions.
 

@@ -8,10 +8,9 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.base.arrays import Float, ItemsLike, dense_rows
+from kernelrank.base.sklearn_private import StrOptions, fit_context
 from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.dyads.estimators import DyadicLearner, KroneckerRankRLS
 from kernelrank.dyads.folds import SETTINGS, Setting
@@ -148,7 +147,7 @@ class DyadicSearch(DyadicLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X_rows: ItemsLike, X_columns: ItemsLike | None, Y: ArrayLike) -> Self:
         """Choose alpha by cross-validation, and fit with it.

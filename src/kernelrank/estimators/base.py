@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Matrix, one_pool, product
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track, verbose_progress
+from kernelrank.base.sklearn_private import Interval, StrOptions, num_samples
 from kernelrank.base.validation import FilePath, check_items, is_path, mapped, refuse_infinite
 from kernelrank.comparisons import Comparisons, ItemScores, ScoredQueries
 from kernelrank.comparisons.costs import OutputGraph
@@ -268,7 +268,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
             learner._check_items(X, reset=True)
             settled.set_params(gamma=learner.gamma_)
         if self.basis is not None:
-            settled.set_params(basis=self._draw_basis(_num_samples(X)))
+            settled.set_params(basis=self._draw_basis(num_samples(X)))
         return settled
 
     def _check_items(self, X: object, *, reset: bool, least: int = 2, finite: bool = True) -> Matrix:

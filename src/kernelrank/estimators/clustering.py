@@ -9,12 +9,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import ClusterMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import ClusterMixin
 
 from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.base.compiled import compiled
 from kernelrank.base.progress import track
+from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
 from kernelrank.comparisons import ItemScores
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import FitProgress, KernelLearner, whole_or_not_at_all
@@ -148,7 +148,7 @@ class MaxMarginClustering(ClusterMixin, KernelLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X: Any, y: Any = None, *, labels: Any = None) -> Self:
         """Find the clusters of items.

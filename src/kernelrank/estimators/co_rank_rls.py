@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Matrix
 from kernelrank.base.labels import Queries
+from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
 from kernelrank.base.validation import check_items, check_scores, check_weight
 from kernelrank.comparisons import ScoredComparisons, compare_scores
 from kernelrank.comparisons.costs import COSTS, TIES, Cost, OutputGraph, Ties, resolved_cost
@@ -411,7 +411,7 @@ class CoRankRLS(ViewRanker):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(
         self,
@@ -457,7 +457,7 @@ class CoRankRLS(ViewRanker):
         progress.done()
         return self._keep_views(data, graphs, views, bases, agreement, w, "cholesky")
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_path(
         self,
         X: Any,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import StrOptions
+from sklearn.base import clone
 
+from kernelrank.base.sklearn_private import StrOptions, fit_context
 from kernelrank.base.validation import is_path, mapped, scores_or_times
 from kernelrank.comparisons.costs import COSTS, TIES, CostOption, Ties
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
@@ -180,7 +180,7 @@ preference_count_
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(
         self,
@@ -258,7 +258,7 @@ preference_count_
         graphs, one_output = self._compare(X, y, qid, sample_weight)
         return self._fit(X, graphs, self._progress(X, y), one_output=one_output, finite=False)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit_pairs(self, X: Any, pairs: Any, *, magnitude: Any = None, weight: Any = None) -> Self:
         """Fit to preferences (A is better than B) instead of scores.
@@ -294,7 +294,7 @@ preference_count_
         graph = self._compare_pairs(X, pairs, magnitude, weight)
         return self._fit(X, [(np.zeros(1, dtype=np.int64), graph)], self._progress(X), one_output=True)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_path(
         self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None
     ) -> list[Self]:
@@ -319,7 +319,7 @@ preference_count_
         """
         return self._fit_scores_path(X, scores_or_times(y, event), alphas, qid, sample_weight)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_pairs_path(
         self, X: Any, pairs: Any, alphas: Any, *, magnitude: Any = None, weight: Any = None
     ) -> list[Self]:

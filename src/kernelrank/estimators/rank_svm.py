@@ -7,11 +7,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from kernelrank.base.arrays import Matrix
 from kernelrank.base.labels import event_times
+from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
 from kernelrank.base.validation import check_pair_values, check_pairs
 from kernelrank.comparisons import Comparisons, compare_pairs
 from kernelrank.comparisons.costs import Cost
@@ -195,7 +194,7 @@ class RankSVM(Ranker):
         self.objective_ = float(objectives[0]) if coefficients.ndim == 1 else objectives
         self.gap_ = max(proof.gap for proof in proofs)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None) -> Self:
         """Fit to scored items, or to times that may be censored.
@@ -239,7 +238,7 @@ class RankSVM(Ranker):
         graphs, one_output = self._compare(X, y, qid, sample_weight)
         return self._fit(X, graphs, GapProgress(self, X, y), one_output=one_output)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit_pairs(self, X: Any, pairs: Any, *, weight: Any = None) -> Self:
         """Fit to preferences (A is better than B) instead of scores.
@@ -273,7 +272,7 @@ class RankSVM(Ranker):
         )
         return self._fit(X, [(np.zeros(1, dtype=np.int64), graph)], GapProgress(self, X), one_output=True)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_path(
         self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None
     ) -> list[Self]:

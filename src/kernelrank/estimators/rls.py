@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from sklearn.base import _fit_context
-
+from kernelrank.base.sklearn_private import fit_context
 from kernelrank.base.validation import is_path, mapped
 from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
 from kernelrank.estimators.streams import StreamLearner, fit_file
@@ -87,7 +86,7 @@ class RLS(Regressor, StreamLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fit to scored items, in memory or in a file.
@@ -117,7 +116,7 @@ class RLS(Regressor, StreamLearner):
         graphs, one_output = self._compare(X, y, qid, sample_weight)
         return self._fit(X, graphs, self._progress(X, y), one_output=one_output, finite=False)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
         """Fit for many alphas at the cost of one decomposition, as `RankRLS.fit_path` does.
 
@@ -223,7 +222,7 @@ class RLSClassifier(Classifier):
         """Return the equivalent regression of ±1."""
         return RLS(**self.get_params(deep=False))
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fit to classified items.
@@ -248,7 +247,7 @@ class RLSClassifier(Classifier):
         graphs, one_output = self._compare(X, y, qid, sample_weight)
         return self._fit(X, graphs, self._progress(X, y), one_output=one_output)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
         """Fit for many alphas at the cost of one decomposition, as `RankRLS.fit_path` does.
 

@@ -22,14 +22,13 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples
 
 from kernelrank.base.arrays import Float, Index, Matrix, is_sparse, row_slices
 from kernelrank.base.compiled import compiled
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
+from kernelrank.base.sklearn_private import fit_context, num_samples
 from kernelrank.base.validation import FilePath
 from kernelrank.comparisons import Comparisons, ScoredComparisons
 from kernelrank.comparisons.costs import OutputGraph, resolved_cost
@@ -76,7 +75,7 @@ class StreamLearner(KernelLearner):
         return (kernel.linear or self.basis is not None) and not kernel.precomputed
 
     @available_if(_can_go_on)
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def partial_fit(
         self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, queries: QueryMode = "whole"
@@ -121,7 +120,7 @@ class StreamLearner(KernelLearner):
         return self
 
     @available_if(_can_begin)
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit_stream(self, batches: Iterable[Any], *, queries: QueryMode = "whole") -> Self:
         """Fit to batches of data that do not fit into memory together.
@@ -235,7 +234,7 @@ class StreamLearner(KernelLearner):
         """Go on from the statistics of a model file."""
         linear = self._kernel().linear and self.basis is None
         stream = StreamStatistics.of_record(record, self.get_params(deep=False))
-        most = self.n_features_in_ if linear else _num_samples(self.X_fit_)
+        most = self.n_features_in_ if linear else num_samples(self.X_fit_)
         n_outputs = 1 if stream.one_output else stream.right.shape[1]
         if len(stream.gram) > most or (linear and len(stream.gram) < most) or stream.right.shape[1] != n_outputs:
             raise InvalidInputError("the statistics of the stream do not fit the columns of the model")

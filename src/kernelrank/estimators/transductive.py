@@ -8,11 +8,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import clone
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.labels import ItemSets, Queries
+from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
 from kernelrank.base.validation import check_scores, check_weight
 from kernelrank.comparisons import ScoredQueries, compare_scores
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
@@ -150,7 +150,7 @@ n_features_in_
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Predict scores for the unscored queries, and fit to all queries.
@@ -176,7 +176,7 @@ n_features_in_
         progress.done()
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X: Any, y: Any, anchors: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
         """Fit for many values of anchor at the cost of one decomposition.
 

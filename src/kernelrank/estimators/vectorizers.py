@@ -11,13 +11,13 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Matrix, as_columns
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
+from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
 from kernelrank.base.validation import check_items
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import whole_or_not_at_all
@@ -158,7 +158,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         assert not isinstance(gamma, str)
         return gamma
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X: Any, y: Any = None, *, qid: Any = None) -> Self:  # noqa: ARG002 - y is part of the convention
         """Choose the basis and factorise its kernel.
@@ -335,7 +335,7 @@ class AllPathsVectorizer(GraphTransformer):
         self.normalize = normalize
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, graphs: Iterable[Any], y: Any = None) -> Self:  # noqa: ARG002 - y is part of the convention
         """Learn the pairs of labels that walks connect.
 
@@ -358,7 +358,7 @@ class AllPathsVectorizer(GraphTransformer):
         self._learn(graphs)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, graphs: Iterable[Any], y: Any = None) -> sparse.csr_array:  # noqa: ARG002 - see fit
         """Learn the pairs of labels and return the vectors of the same graphs, in one pass.
 

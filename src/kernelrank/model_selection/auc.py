@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples
 
 from kernelrank.base.arrays import Float, Index, RandomStateLike, one_pool
 from kernelrank.base.progress import verbosely
 from kernelrank.base.results import Estimates, Result
+from kernelrank.base.sklearn_private import num_samples
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
 from kernelrank.metrics.intervals import Interval, check_confidence
 from kernelrank.metrics.roc import Components, TwoClasses, check_groups, score_interval, shared_groups
@@ -157,7 +157,7 @@ def estimate_auc(
         classes = TwoClasses.read(y, len(scores), pos_label=pos_label)
         task = Task(None, None, classes, shared_groups(check_groups(groups, classes)))
         return to_estimate(of_scores(task, scores, GIVEN), task, GIVEN_SCORES, confidence)
-    classes = TwoClasses.read(y, _num_samples(X), pos_label=pos_label)
+    classes = TwoClasses.read(y, num_samples(X), pos_label=pos_label)
     codes = check_groups(groups, classes)
     folds = auc_folds(10 if cv is None else cv, X, classes, codes, random_state) if method in FOLDS else []
     estimator = settled(estimator, X)
@@ -183,8 +183,8 @@ def check_scores(scores: Any, X: Any = None, name: str = "the scores") -> Float:
         raise InvalidInputError(f"{name} must be one number for each item, got the shape {found.shape}")
     if not np.isfinite(found).all():
         raise InvalidInputError(f"{name} must be finite, and item {int(np.argmin(np.isfinite(found)))} is not")
-    if X is not None and _num_samples(X) != len(found):
-        raise InvalidInputError(f"{name} have {len(found)} entries, but X has {_num_samples(X)} items")
+    if X is not None and num_samples(X) != len(found):
+        raise InvalidInputError(f"{name} have {len(found)} entries, but X has {num_samples(X)} items")
     return found
 
 

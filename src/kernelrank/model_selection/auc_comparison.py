@@ -33,11 +33,11 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 from sklearn.metrics import roc_curve
-from sklearn.utils.validation import _num_samples
 
 from kernelrank.base.arrays import Float, Index, one_pool
 from kernelrank.base.progress import verbosely
 from kernelrank.base.results import Result
+from kernelrank.base.sklearn_private import num_samples
 from kernelrank.base.text import p_is, pvalue
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import DifferingPairs
@@ -261,7 +261,7 @@ class _Side:
 
     @property
     def n_items(self) -> int:
-        return _num_samples(self.X) if self.scores is None else len(self.scores)
+        return num_samples(self.X) if self.scores is None else len(self.scores)
 
     def hold_out(self, classes: TwoClasses, groups: Index | None, interval: str, n_jobs: int | None) -> _Held:
         if self.scores is not None:
@@ -544,7 +544,7 @@ def tournament_roc(
     if interval not in INTERVALS:
         raise InvalidInputError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {interval!r}")
     check_confidence(confidence)
-    classes = TwoClasses.read(y, _num_samples(X), pos_label=pos_label)
+    classes = TwoClasses.read(y, num_samples(X), pos_label=pos_label)
     codes = shared_groups(check_groups(groups, classes))
     classes.require(3, "the tournament", codes)
     task = Task(settled(estimator, X), X, classes, codes, interval=interval, options={"n_jobs": n_jobs})
@@ -568,7 +568,7 @@ def tournament_scores(estimator: Any, X: Any, y: Any) -> Float:
     Shapes: returns (m,).
     """
     first, second, difference = _all_pairs_exactly(estimator, X, y)
-    return _wins(first, second, difference, _num_samples(X))
+    return _wins(first, second, difference, num_samples(X))
 
 
 def _wins(first: Index, second: Index, difference: Float, n_items: int) -> Float:
@@ -581,7 +581,7 @@ def _wins(first: Index, second: Index, difference: Float, n_items: int) -> Float
 
 def _all_pairs_exactly(estimator: Any, X: Any, y: Any) -> tuple[Index, Index, Float]:
     """Hold out every unordered pair by the shortcut; return first, second and f(first) - f(second)."""
-    m = _num_samples(X)
+    m = num_samples(X)
     # In descending order of a rank that no two items share every pair differs.
     every = DifferingPairs(np.arange(m), np.arange(1, m + 1))
     ((_, problem),) = HoldoutData(estimator, X, y).problems

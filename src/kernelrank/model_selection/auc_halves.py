@@ -37,10 +37,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.metaestimators import _safe_split
 
 from kernelrank.base.arrays import Index
 from kernelrank.base.progress import track
+from kernelrank.base.sklearn_private import safe_split
 from kernelrank.metrics.roc import Components
 from kernelrank.model_selection.nested_search import NestedSearch
 from kernelrank.model_selection.refits import HoldoutData, without_basis
@@ -157,7 +157,7 @@ def hold_out_halves(task: Task, components_of: Callable[[Task], Components]) -> 
 def _part(task: Task, items: Index) -> Task:
     """Return the same task for some of the items."""
     mine = without_basis(task.estimator, items) or task.estimator  # which then fails, and says that its basis is empty
-    X = task.X[items] if mine is None else _safe_split(mine, task.X, None, items)[0]
+    X = task.X[items] if mine is None else safe_split(mine, task.X, None, items)[0]
     codes = None if task.groups is None else np.unique(task.groups[items], return_inverse=True)[1]
     return replace(task, estimator=mine, X=X, classes=task.classes.part(items), groups=codes)
 

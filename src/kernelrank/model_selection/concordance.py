@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
-from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _num_samples
 
 from kernelrank.base.arrays import Float, Index, is_structured, one_pool
 from kernelrank.base.labels import Lifetimes, Queries, event_times
 from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Estimates, Result
+from kernelrank.base.sklearn_private import num_samples, safe_split
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.metrics import Concordance, ConcordanceResult, Interval
@@ -172,7 +171,7 @@ def estimate_concordance(
         return verbosely(estimate_concordance, locals())
     if interval not in INTERVALS:
         raise InvalidInputError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {interval!r}")
-    m, y = _num_samples(X), event_times(y, event)
+    m, y = num_samples(X), event_times(y, event)
     lifetimes = Lifetimes.of(y, n_items=m) if is_structured(y) else Lifetimes(np.asarray(y, float), np.ones(m, bool))
     labels = None if groups is None else Queries.from_labels(groups, m, name="groups").codes
     options = {"cv": cv, "n_jobs": n_jobs, "random_state": random_state}
@@ -209,7 +208,7 @@ class _Data:
     sample_weight: Any
 
     def part(self, estimator: Any, items: Index) -> _Data:
-        X, y = _safe_split(estimator, self.X, self.y, items)
+        X, y = safe_split(estimator, self.X, self.y, items)
         codes = None if self.groups is None else np.unique(self.groups[items], return_inverse=True)[1]
         weight = None if self.sample_weight is None else np.asarray(self.sample_weight)[items]
         return _Data(X, y, None if self.qid is None else self.qid[items], codes, weight)
@@ -240,7 +239,7 @@ def _held_out(
     estimator: Any, data: _Data, *, cv: int, n_jobs: int | None, random_state: Any
 ) -> tuple[ConcordanceResult, Float, Index]:
     """Return the concordance inside folds, the held-out scores, and the folds."""
-    m = _num_samples(data.X)
+    m = num_samples(data.X)
     available = m if data.groups is None else int(data.groups.max()) + 1
     if not 2 <= cv <= available:
         raise InvalidInputError(f"Expected cv between 2 and {available}, one fold for each item or group; got {cv}.")

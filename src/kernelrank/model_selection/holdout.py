@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
 
 from kernelrank.base.arrays import Float, Index, is_structured, one_pool
 from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import verbosely
+from kernelrank.base.sklearn_private import num_samples
 from kernelrank.base.validation import check_pairs, check_weight, scores_or_times
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
@@ -99,7 +99,7 @@ def holdout(
     """
     if verbose:
         return verbosely(holdout, locals())
-    sets, y = ItemSets.of(held_out, _num_samples(X)), scores_or_times(y, event)
+    sets, y = ItemSets.of(held_out, num_samples(X)), scores_or_times(y, event)
     scores = _scores(estimator, X, y, sets, qid, sample_weight, alphas, held_out_basis, n_jobs)
     return [scores[start:stop] for start, stop in zip(sets.bounds[:-1], sets.bounds[1:], strict=True)]
 
@@ -145,7 +145,7 @@ def leave_one_out(
     """
     if verbose:
         return verbosely(leave_one_out, locals())
-    n_items, y = _num_samples(X), scores_or_times(y, event)
+    n_items, y = num_samples(X), scores_or_times(y, event)
     sets = ItemSets.singles(n_items)
     if groups is not None:
         sets = _each_query(Queries.from_labels(groups, n_items, name="groups"), "groups", "group")
@@ -196,7 +196,7 @@ def leave_query_out(
         raise InvalidInputError(
             "leave_query_out needs qid, the query of each item. For data without queries use leave_pair_out"
         )
-    sets, y = _each_query(Queries.from_labels(qid, _num_samples(X)), "qid", "query"), scores_or_times(y, event)
+    sets, y = _each_query(Queries.from_labels(qid, num_samples(X)), "qid", "query"), scores_or_times(y, event)
     return _in_place(sets, _scores(estimator, X, y, sets, qid, sample_weight, alphas, held_out_basis, n_jobs))
 
 
@@ -260,7 +260,7 @@ def leave_pair_out(
             "Expected scores in leave_pair_out; got times with events. Hold out folds of items with holdout, or strata "
             "with leave_query_out."
         )
-    chosen = None if pairs is None else check_pairs(pairs, _num_samples(X))
+    chosen = None if pairs is None else check_pairs(pairs, num_samples(X))
     if chosen is not None and len(chosen) == 0:
         raise InvalidInputError("pairs is empty: nothing to hold out")
     values = None if alphas is None else np.array(check_alphas(alphas))
@@ -347,9 +347,9 @@ def _scores(
                 f"{type(estimator).__name__} is refitted without the held-out items. Leave it out"
             )
         labels = np.asarray(y)
-        if labels.ndim == 0 or len(labels) != _num_samples(X):
+        if labels.ndim == 0 or len(labels) != num_samples(X):
             entries = "no entries" if labels.ndim == 0 else f"{len(labels)} entries"
-            raise InvalidInputError(f"y has {entries}, but X has {_num_samples(X)} items")
+            raise InvalidInputError(f"y has {entries}, but X has {num_samples(X)} items")
         if not is_structured(labels):
             check_classes(estimator, labels)
         codes = None if qid is None else Queries.from_labels(qid, len(labels)).codes

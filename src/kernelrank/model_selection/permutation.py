@@ -26,12 +26,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from kernelrank.base.arrays import Float, Index, Labels, is_sparse, one_pool
 from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Result
+from kernelrank.base.sklearn_private import num_samples
 from kernelrank.base.text import p_is, pvalue
 from kernelrank.base.validation import check_scores
 from kernelrank.comparisons.costs import resolved_cost
@@ -180,7 +181,7 @@ def permutation_test(
         return verbosely(permutation_test, locals())
     if statistic not in STATISTICS:
         raise InvalidInputError(f"statistic must be one of {', '.join(map(repr, STATISTICS))}, got {statistic!r}")
-    m = _num_samples(X)
+    m = num_samples(X)
     name = statistic
     if statistic == "auto":
         name = "folds" if _selects_features(estimator) else "leave_pair_out" if qid is None else "leave_query_out"

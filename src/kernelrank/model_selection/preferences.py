@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Matrix, one_pool
 from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Curves, Histogram, Result
+from kernelrank.base.sklearn_private import num_samples
 from kernelrank.base.validation import check_pair_values, check_pairs, check_scores, check_ties
 from kernelrank.comparisons import Preferences
 from kernelrank.comparisons.costs import CostOption, compare_pairs, resolved_cost
@@ -212,7 +213,7 @@ def leave_preferences_out(
     """
     if verbose:
         return verbosely(leave_preferences_out, locals())
-    m = _num_samples(X)
+    m = num_samples(X)
     listed = check_pairs(pairs, m)
     if len(listed) == 0:
         raise InvalidInputError("pairs is empty: nothing to hold out")

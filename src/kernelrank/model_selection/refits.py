@@ -10,12 +10,12 @@ from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.metadata_routing import get_routing_for_object
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track
+from kernelrank.base.sklearn_private import safe_split
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RankSVM
@@ -170,8 +170,8 @@ def _refit_one(
     if left is None:
         return scores  # no basis item is left, and the model is zero
     estimator = left
-    X_train, y_train = _safe_split(estimator, X, y, kept)
-    X_held, _ = _safe_split(estimator, X, y, held, kept)
+    X_train, y_train = safe_split(estimator, X, y, kept)
+    X_held, _ = safe_split(estimator, X, y, held, kept)
     for column, alpha in enumerate(alphas):
         model = clone(estimator)
         if alpha is not None:

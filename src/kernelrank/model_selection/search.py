@@ -10,14 +10,14 @@ from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, KFold, ParameterGrid, StratifiedKFold, check_cv
-from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.base.arrays import Float, Index, Matrix, RandomStateLike
 from kernelrank.base.compiled import CompilingPays, compiled
 from kernelrank.base.labels import ItemSets, Queries, event_times
 from kernelrank.base.progress import track
+from kernelrank.base.sklearn_private import StrOptions, fit_context
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
@@ -403,7 +403,7 @@ class AlphaSearch(KernelLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Choose alpha by cross-validation, and fit with it.

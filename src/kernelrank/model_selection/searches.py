@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import StrOptions
 
 from kernelrank.base.arrays import Float, Index, Matrix, blocks
 from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track
+from kernelrank.base.sklearn_private import StrOptions, fit_context
 from kernelrank.base.validation import check_pair_values, scores_or_times
 from kernelrank.comparisons import Preferences
 from kernelrank.comparisons.costs import Cost, CostOption, OutputGraph, Ties
@@ -219,7 +218,7 @@ n_features_in_
         super().fit(X, scores_or_times(y, event), qid=qid, sample_weight=sample_weight)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit_pairs(self, X: Any, pairs: Any, *, magnitude: Any = None, weight: Any = None, groups: Any = None) -> Self:
         """Choose alpha by exact cross-validation over preferences, and fit to all of them.
@@ -568,7 +567,7 @@ class CoRankRLSCV(ViewRanker):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(
         self,

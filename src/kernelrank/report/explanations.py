@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Labels, Matrix, canonical, is_sparse
 from kernelrank.base.results import Bars, Result
+from kernelrank.base.sklearn_private import num_samples, safe_indexing
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.kernels import Kernel
@@ -359,8 +359,8 @@ def _two_rows(X_pair: Pair) -> Matrix:
         if len(rows[0]) != len(rows[1]):
             raise InvalidInputError(f"the two items have {len(rows[0])} and {len(rows[1])} features")
         return np.stack(rows)
-    if _num_samples(X_pair) != 2:
-        raise InvalidInputError(f"a pair is two items, got {_num_samples(X_pair)}")
+    if num_samples(X_pair) != 2:
+        raise InvalidInputError(f"a pair is two items, got {num_samples(X_pair)}")
     return np.asarray(X_pair) if isinstance(X_pair, (list, tuple)) else X_pair
 
 
@@ -399,14 +399,14 @@ class Influence:
 
         Shapes: X (m, n).
         """
-        m, r = _num_samples(X), len(contributions.coefficients)
+        m, r = num_samples(X), len(contributions.coefficients)
         step = 1 if contributions.kind == "features" else max(1, -(-m * r // MOST_NUMBERS))
-        rows = X if step == 1 else _safe_indexing(X, np.arange(0, m, step))
+        rows = X if step == 1 else safe_indexing(X, np.arange(0, m, step))
         spreads = _deviations(contributions.columns(rows))
         largest = np.argsort(-np.abs(contributions.coefficients) * spreads, kind="stable")[:k]
         names = [contributions.names[number] for number in largest.tolist()]
         return cls(
-            contributions.kind, names, contributions.coefficients[largest], spreads[largest], r, _num_samples(rows)
+            contributions.kind, names, contributions.coefficients[largest], spreads[largest], r, num_samples(rows)
         )
 
     @property

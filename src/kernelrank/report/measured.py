@@ -11,10 +11,10 @@ import sklearn
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold
-from sklearn.utils import _safe_indexing
 
 from kernelrank.base.arrays import Float, Index, Labels, RandomStateLike, is_sparse
 from kernelrank.base.labels import Queries
+from kernelrank.base.sklearn_private import safe_indexing
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Interval, Measure, MeasureResult, get_measure
 from kernelrank.model_selection import QueryKFold, leave_query_out
@@ -118,7 +118,7 @@ class MeasuredItems:
             raise InvalidInputError("no item has both a true and a held-out score: there is nothing to measure")
         return replace(
             self,
-            X=_safe_indexing(self.X, kept),
+            X=safe_indexing(self.X, kept),
             y=self.y[kept],
             scores=self.scores[kept],
             qid=_taken(self.qid, kept),

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
 from kernelrank.base.arrays import Float, Index, Labels
 from kernelrank.base.labels import Queries
+from kernelrank.base.sklearn_private import num_samples, safe_indexing
 from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import Measure, MeasureResult, get_measure
@@ -124,7 +123,7 @@ def ranking_report(
     >>> "<h1>Thirty queries</h1>" in page.html
     True
     """
-    truth = _truth(model, y, _num_samples(X))
+    truth = _truth(model, y, num_samples(X))
     if ids is not None and len(ids) != len(truth):
         raise InvalidInputError(f"ids has {len(ids)} entries, but there are {len(truth)} items")
     summaries = [DataSummary.of("training set", np.shape(X), truth, qid)]
@@ -188,7 +187,7 @@ def _test_items(model: BaseEstimator, test: tuple[Any, Any, Any, Any]) -> Measur
     if not isinstance(test, (tuple, list)) or len(test) != 4:
         raise InvalidInputError("test must be a tuple of four: X, y, qid and ids, where qid and ids may be None")
     X, y, qid, ids = test
-    n_items = _num_samples(X)
+    n_items = num_samples(X)
     if ids is not None and len(ids) != n_items:
         raise InvalidInputError(f"the ids of test have {len(ids)} entries, but there are {n_items} items")
     return MeasuredItems.of_test(model, X, _truth(model, y, n_items), qid, ids)
@@ -478,7 +477,7 @@ class ExplainedPair:
     ) -> ExplainedPair | None:
         """Take the highest item of the query in the middle, and the highest below it with another true score."""
         members, query = _members(items, result)
-        scores = scores_of(model, _safe_indexing(items.X, members))
+        scores = scores_of(model, safe_indexing(items.X, members))
         first = int(np.argmax(scores))
         below = np.flatnonzero((items.y[members] != items.y[members[first]]) & (scores < scores[first]))
         if len(below) == 0:
@@ -486,7 +485,7 @@ class ExplainedPair:
         second = int(below[np.argmax(scores[below])])
         pair = members[[first, second]]
         explanation = explain(
-            model, _safe_indexing(items.X, pair), feature_names=feature_names, training_ids=training_ids
+            model, safe_indexing(items.X, pair), feature_names=feature_names, training_ids=training_ids
         )
         every = None if items.ids is None else list(items.ids)
         names = [f"item {number}" if every is None else every[number] for number in pair.tolist()]

@@ -12,13 +12,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
 from kernelrank.base.arrays import Float, Index, one_pool, product
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Result
+from kernelrank.base.sklearn_private import safe_indexing
 from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS
@@ -324,9 +325,7 @@ class SelectionData:
 
     def part(self, items: Index) -> SelectionData:
         """Return the data of some items."""
-        return SelectionData(
-            _safe_indexing(self.X, items), self.y[items], None if self.qid is None else self.qid[items]
-        )
+        return SelectionData(safe_indexing(self.X, items), self.y[items], None if self.qid is None else self.qid[items])
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,14 +11,13 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Index, Matrix
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
+from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
 from kernelrank.base.validation import mapped
 from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.costs import OutputGraph
@@ -102,7 +101,7 @@ class GreedySelector(SelectorMixin, KernelLearner):
     def _criterion(self, queries: Queries) -> Criterion:
         """Return what is held out; raise an error if that is impossible."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Select features and fit to scored items.

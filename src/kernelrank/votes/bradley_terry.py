@@ -9,13 +9,13 @@ from types import MethodType
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import _fit_context, clone
+from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Matrix
 from kernelrank.base.labels import Queries
+from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
 from kernelrank.base.validation import (
     check_pair_values,
     check_pairs,
@@ -386,7 +386,7 @@ class BradleyTerry(VoteLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fit to scored items: every pair of a query with ``y_i > y_j`` is a vote for i.
@@ -418,7 +418,7 @@ class BradleyTerry(VoteLearner):
         votes, queries = self._score_votes(X, y, qid, sample_weight)
         return self._fit_votes(X, votes, GapProgress(self, X, y), queries=queries)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit_pairs(
         self, X: Any, pairs: Any, *, tie: Any = None, weight: Any = None, side: Any = None, judge: Any = None
@@ -463,7 +463,7 @@ class BradleyTerry(VoteLearner):
         votes, judges = self._count_votes(X.shape[0], pairs, tie, weight, side, judge)
         return self._fit_votes(X, votes, GapProgress(self, X), judges=judges)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
         """Fit to scored items for many alphas with warm starts; order them from large to small.
 
@@ -484,7 +484,7 @@ class BradleyTerry(VoteLearner):
         votes, queries = learner._score_votes(X, y, qid, sample_weight)
         return learner._fit_votes_path(X, votes, check_alphas(alphas), queries=queries)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit_pairs_path(
         self,
         X: Any,

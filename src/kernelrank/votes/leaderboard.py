@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Matrix, is_sparse
 from kernelrank.base.labels import Queries
 from kernelrank.base.results import Estimates, to_frame
+from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
 from kernelrank.base.validation import check_pair_values, check_ties
 from kernelrank.errors import InvalidInputError, UnconnectedVotesWarning
 from kernelrank.estimators.base import whole_or_not_at_all
@@ -445,7 +445,7 @@ class Leaderboard(RankedItems):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit(
         self,
