@@ -23,10 +23,9 @@ from kernelrank.base.arrays import Float, available_bytes, blocks, in_gigabytes
 from kernelrank.base.labels import Queries
 from kernelrank.data.chunks import ArrayBuilder, check_chunk_rows, cut, scattered_message, scattered_row
 from kernelrank.data.items import Items
-from kernelrank.data.letor_rows import Rows, read_rows
+from kernelrank.data.letor_rows import LARGEST_INDEX, Rows, read_rows
 from kernelrank.data.text import (
     DECOMPRESSORS,
-    LARGEST_INDEX,
     Source,
     join_labels,
     labels_as_strings,

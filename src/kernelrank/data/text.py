@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import bz2
 import contextlib
-import functools
 import gzip
 import io
 import lzma
-import math
 import os
 import re
 import shutil
@@ -16,14 +14,12 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.base.compiled import compiled
 from kernelrank.base.text import is_terminal, printable
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
 from kernelrank.persistence.atomic import IN_MEMORY, atomic_write, is_stream, naming
@@ -403,97 +399,6 @@ def long_message(what: str, length: int) -> str:
     return f"{what} has {length:,} bytes: expected at most {LONGEST_LABEL:,}"
 
 
-# Line -----------------------------------------------------------------------------------------------------------------
-#
-# One line of a ranking file, read slowly: the definition of the format, with error messages.
-#
-# A line is a target, a query label, features and a comment, separated by white space::
-#
-#     2 qid:10 1:0.03 7:0.5 # docid = GX008-86-4444840 inc = 1
-
-LARGEST_INDEX = 2**31 - 1
-
-SPACE = re.compile(rb"[ \t\n\v\f\r]+")
-WORD = re.compile(rb"[\0- ]*(?:docid[\0- ]*=[\0- ]*)?([^\0- ]*)")
-
-
-class Line(NamedTuple):
-    """What a line says."""
-
-    target: float
-    qid: str | None
-    features: list[tuple[int, float]]
-    docid: str
-
-
-def read_line(line: bytes, path: str, number: int, *, allow_nonfinite: bool = False) -> Line | None:
-    """Read one line; None if it is blank or a comment. Time O(bytes)."""
-
-    def wrong(message: str) -> FileFormatError:
-        return FileFormatError(message, path, number)
-
-    def decimal(token: bytes, what: str) -> float:
-        value = read_decimal(token)
-        if value is None:
-            raise wrong(f"{what} {shown(token)} is not a number")
-        if not (allow_nonfinite or math.isfinite(value)):
-            raise wrong(f"{what} {shown(token)} is not finite")
-        return value
-
-    def refuse_long(word: bytes, column: str, what: str) -> None:
-        if len(word) > LONGEST_LABEL:
-            raise FileFormatError(long_message(what, len(word)), path, number, column=column)
-
-    data, _, comment = line.partition(b"#")
-    tokens = [token for token in SPACE.split(data) if token]
-    if not tokens:
-        return None
-    target = decimal(tokens[0], "the target")
-    qid = None
-    rest = tokens[1:]
-    if rest and rest[0].startswith(b"qid:"):
-        qid = _text(rest[0].removeprefix(b"qid:"), wrong("the query label is not UTF-8"))
-        if not qid:
-            raise wrong("qid: is empty")
-        refuse_long(rest[0].removeprefix(b"qid:"), "qid", "the query label")
-        rest = rest[1:]
-    features: list[tuple[int, float]] = []
-    for token in rest:
-        if token.startswith(b"qid:"):
-            raise wrong(f"{shown(token)} must come once, right after the target")
-        name, colon, value = token.partition(b":")
-        if not colon:
-            raise wrong(f"{shown(token)} is not a feature: expected index:value")
-        index = _read_index(name, features, wrong)
-        features.append((index, decimal(value, f"the value of feature {index},")))
-    word = WORD.match(comment)
-    refuse_long(word[1] if word else b"", "docid", "the docid in the comment")
-    docid = _text(word[1] if word else b"", wrong("the docid in the comment is not UTF-8"))
-    return Line(target, qid, features, docid)
-
-
-def _read_index(name: bytes, features: list[tuple[int, float]], wrong: Callable[[str], FileFormatError]) -> int:
-    if not re.fullmatch(rb"-?[0-9]+", name):
-        raise wrong(f"the feature index {shown(name)} is not an integer")
-    if name.startswith(b"-"):
-        raise wrong(f"the feature index {shown(name)} is negative")
-    if len(name) > 18 or int(name) > LARGEST_INDEX:
-        raise wrong(f"the feature index {shown(name)} is too large: at most {LARGEST_INDEX}")
-    index = int(name)
-    if features and index <= features[-1][0]:
-        if any(index == earlier for earlier, _ in features):
-            raise wrong(f"feature {index} occurs twice")
-        raise wrong(f"feature {index} comes after feature {features[-1][0]}: indices must increase")
-    return index
-
-
-def _text(word: bytes, error: FileFormatError) -> str:
-    try:
-        return word.decode()
-    except UnicodeDecodeError:
-        raise error from None
-
-
 def shown(token: object) -> str:
     """Quote a word for a message, which must stay short and printable whatever the file holds."""
     word = token.decode(errors="replace") if isinstance(token, bytes) else token
@@ -501,24 +406,7 @@ def shown(token: object) -> str:
     return text if len(text) <= 60 else f"{text[:56]}...'"
 
 
-# Decimals -------------------------------------------------------------------------------------------------------------
-#
-# Decimals: text to the nearest float64, as Python's ``float`` reads it, without Python in the loop.
-#
-# A token is a sign, up to 19 significant digits that make an integer m < 2⁶⁴, and a power of ten e. Two cases
-# need no big integers:
-#
-# - m < 2⁵³ and \|e\| ≤ 22: m and 10^\|e\| are floats, so that one product or quotient is rounded once.
-# - \|e\| ≤ 60: m = a + b and 10^e = p + q (1 + δ), \|δ\| ≤ 2⁻⁵³, with floats a, b, p, q. Dekker's product gives
-#   ap = h + r exactly, and s = r + (aq + bp) leaves an error below 2⁻¹⁰⁰ \|h\|. When h + (s − ε) and
-#   h + (s + ε) round to the same float for ε = 2⁻⁹⁶ \|h\|, rounding is monotone and that float is the answer.
-#
-# What is left (ties, long or extreme numbers, anything that is no number) goes to `read_decimal`, one by one.
-
-LARGEST_POWER = 60
-
-NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:nan|inf|infinity)")
 
 
 def read_decimal(token: bytes) -> float | None:
@@ -526,79 +414,7 @@ def read_decimal(token: bytes) -> float | None:
 
     Python's ``float`` also takes underscores and digits of other scripts: typing errors in a data file.
     """
-    if NUMBER.fullmatch(token) or NOT_FINITE.fullmatch(token):
-        return float(token)
-    return None
-
-
-@functools.cache
-def powers_of_ten() -> NDArray[np.float64]:
-    """Return p and q of the module's docstring for e from -60 to 60, shape (121, 2)."""
-    table = np.empty((2 * LARGEST_POWER + 1, 2))
-    for row in range(len(table)):
-        power = Fraction(10) ** (row - LARGEST_POWER)
-        table[row, 0] = float(power)
-        table[row, 1] = float(power - Fraction(float(power)))
-    return table
-
-
-@compiled
-def read_decimals(
-    text: NDArray[np.uint8], begins: NDArray[Any], ends: NDArray[Any], powers: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read each span; the second array says which values are certain, the others are for `read_decimal`."""
-    values = np.zeros(len(begins))
-    certain = np.zeros(len(begins), dtype=np.bool_)
-    for token in range(len(begins)):
-        position, end = begins[token], ends[token]
-        negative = position < end and text[position] == 45
-        if negative or (position < end and text[position] == 43):
-            position += 1
-        mantissa, power = np.uint64(0), np.int64(0)
-        digits, significant, point = 0, 0, -1
-        while position < end and (48 <= text[position] <= 57 or (text[position] == 46 and point < 0)):
-            if text[position] == 46:
-                point = digits
-            else:
-                mantissa = np.uint64(10) * mantissa + np.uint64(text[position] - 48)
-                digits += 1
-                significant += 1 if mantissa > np.uint64(0) else 0
-                if significant > 19:
-                    break
-            position += 1
-        if position + 1 < end and digits > 0 and (text[position] == 101 or text[position] == 69):
-            position += 1
-            downwards = text[position] == 45
-            if (downwards or text[position] == 43) and position + 1 < end:
-                position += 1
-            while position < end and 48 <= text[position] <= 57 and power < 1000:
-                power = 10 * power + np.int64(text[position] - 48)
-                position += 1
-            power = -power if downwards else power
-        if position < end or digits == 0 or significant > 19:
-            continue
-        power -= digits - point if point >= 0 else 0
-        high = np.float64(mantissa)
-        if mantissa < np.uint64(9007199254740992) and -22 <= power <= 22:
-            value = high * powers[60 + power, 0] if power >= 0 else high / powers[60 - power, 0]
-        elif -60 <= power <= 60:
-            p, q = powers[60 + power, 0], powers[60 + power, 1]
-            low = np.float64(np.int64(mantissa - np.uint64(high)))
-            value = high * p
-            high_top = 134217729.0 * high - (134217729.0 * high - high)  # 2²⁷ + 1: the upper half of the bits
-            p_top = 134217729.0 * p - (134217729.0 * p - p)
-            high_rest, p_rest = high - high_top, p - p_top
-            rest = ((high_top * p_top - value) + high_top * p_rest + high_rest * p_top) + high_rest * p_rest
-            rest += high * q + low * p
-            slack = value * 1.262177448353619e-29  # 2⁻⁹⁶
-            if value + (rest - slack) != value + (rest + slack):
-                continue
-            value += rest
-        else:
-            continue
-        values[token] = -value if negative else value
-        certain[token] = True
-    return values, certain
+    return float(token) if NUMBER.fullmatch(token) else None
 
 
 # Output stream --------------------------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from scipy import sparse
 
 from kernelrank.base.arrays import Float
 from kernelrank.base.labels import Queries
+from kernelrank.data.letor_rows import LARGEST_INDEX
 from kernelrank.data.text import (
-    LARGEST_INDEX,
     LONGEST_LABEL,
     as_strings,
     long_message,
