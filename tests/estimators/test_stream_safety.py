@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import threading
 import warnings
 
 import numpy as np
@@ -226,28 +225,7 @@ def test_ordinary_queries_come_and_go_in_silence(scale):
     np.testing.assert_allclose(model.coef_, expected, rtol=1e-9)
 
 
-# Threads ----------------------------------------------------------------------------------------------------------
-
-
-def test_threads_wait_for_each_other():
-    model, failures = RankRLS(), []
-    batches = [(X[qid == q], y[qid == q], f"{q}, {copy_}") for q in range(20) for copy_ in range(5)]
-
-    def learn(part):
-        try:
-            for items, scores, label in part:
-                model.partial_fit(items, scores, qid=[label] * len(scores))
-        except Exception as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=learn, args=(batches[number::4],)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert model.n_queries_ == 100
-    np.testing.assert_allclose(model.coef_, RankRLS(1.0 / 5).fit(X, y, qid=qid).coef_, rtol=1e-9)
+# Files ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ["whole", "mergeable"])

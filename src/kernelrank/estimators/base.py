@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -12,7 +11,6 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -124,19 +122,10 @@ OutputGraphs: TypeAlias = Sequence[tuple[Index, Comparisons]]
 """What is compared, and the outputs that share it."""
 
 
-_LOCKS: WeakKeyDictionary[BaseEstimator, threading.RLock] = WeakKeyDictionary()
-"""One fit at a time on one estimator, whichever threads call it. A lock can neither be copied nor saved, so the locks
-stand beside the estimators: clones, copies and pickles are what they would be without one."""
-
-# A thread that is fitting while its process forks does not exist in the child, which would wait for it forever.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_LOCKS.clear)
-
-
 def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[Concatenate[Learner, P], R]:
     """Decorate a fit so that a failure (also Ctrl-C) restores the state from before the call.
 
-    Another thread that fits the same estimator waits for its turn. A fit may call another one of the same estimator.
+    A fit may call another one of the same estimator; as in scikit-learn, two threads do not fit one estimator at once.
     With ``verbose=True`` the fit shows its progress. NumPy's BLAS has one thread meanwhile (`kernelrank.base.arrays`).
     """
 
@@ -146,7 +135,7 @@ def whole_or_not_at_all(fit: Callable[Concatenate[Learner, P], R]) -> Callable[C
             shown: AbstractContextManager[None] = verbose_progress(f"{type(self).__name__}.{fit.__name__}")
         else:
             shown = nullcontext()
-        with _LOCKS.setdefault(self, threading.RLock()), shown, one_pool:
+        with shown, one_pool:
             earlier = {name: value for name, value in self.__dict__.items() if is_fitted_state(name)}
             try:
                 return fit(self, *args, **kwargs)

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from kernelrank.base.arrays import Float, Index, Matrix, is_sparse, row_slices
-from kernelrank.base.compiled import compiled
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
 from kernelrank.base.sklearn_private import fit_context, num_samples
@@ -466,56 +465,6 @@ class StreamRounding:
         return float(np.max(np.divide(error, size, out=nothing, where=size > 0)))
 
 
-# Versioned dict -------------------------------------------------------------------------------------------------------
-#
-# Versioned dictionaries: a batch makes a new version in the time that the batch takes, and the old one stays.
-#
-# The entries lie in layers, each an ordinary dictionary that nobody changes any more, and versions share layers. A new
-# layer is joined with those before it that are not more than twice as large, so sizes more than double from layer to
-# layer. Hence there are O(log n) layers, and each entry is copied O(log n) times in all, however small the batches are.
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-
-
-class VersionedDict(Mapping[Key, Value]):
-    """A dictionary that is never changed: `updated` and `without` return the next version."""
-
-    def __init__(self) -> None:
-        self._layers: tuple[dict[Key, Value], ...] = ()
-        self._size = 0
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __contains__(self, key: object) -> bool:
-        return any(key in layer for layer in self._layers)
-
-    def __getitem__(self, key: Key) -> Value:
-        for layer in reversed(self._layers):
-            if key in layer:
-                return layer[key]
-        raise KeyError(key)
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(dict.fromkeys(key for layer in self._layers for key in layer))
-
-    def updated(self, entries: Mapping[Key, Value]) -> VersionedDict[Key, Value]:
-        """Return a version with further entries, or other values of known keys; O(len(entries) log n) on average."""
-        new: VersionedDict[Key, Value] = VersionedDict()
-        new._size = self._size + sum(key not in self for key in entries)
-        layers, last = list(self._layers), dict(entries)
-        while layers and len(layers[-1]) <= 2 * len(last):
-            last = {**layers.pop(), **last}
-        new._layers = (*layers, last)
-        return new
-
-    def without(self, keys: Collection[Key]) -> VersionedDict[Key, Value]:
-        """Return a version without some keys; O(n)."""
-        left = {key: value for layer in self._layers for key, value in layer.items() if key not in keys}
-        return VersionedDict[Key, Value]().updated(left)
-
-
 # Stream statistics ----------------------------------------------------------------------------------------------------
 #
 # The statistics of a stream: all that is known of the batches so far.
@@ -559,8 +508,8 @@ class StreamStatistics:
     one_output: bool
     mode: QueryMode
     parameters: dict[str, Any]
-    fingerprints: VersionedDict[Any, int] = field(default_factory=VersionedDict)
-    moments: VersionedDict[Any, QueryMoments] = field(default_factory=VersionedDict)
+    fingerprints: dict[Any, int] = field(default_factory=dict)
+    moments: dict[Any, QueryMoments] = field(default_factory=dict)
     n_items: int = 0
     n_pairs: int = 0
     n_idle_queries: int = 0
@@ -598,8 +547,8 @@ class StreamStatistics:
             **plain,
             rounding=rounding,
             parameters=_problem_parameters(parameters),
-            fingerprints=VersionedDict[Any, int]().updated(known),
-            moments=VersionedDict[Any, QueryMoments]().updated(merged),
+            fingerprints=known,
+            moments=merged,
         )
 
     @property
@@ -618,7 +567,7 @@ class StreamStatistics:
 
     def plus(self, batch: BatchStatistics) -> StreamStatistics:
         """Return the statistics with one more batch."""
-        return replace(self._moved(batch, 1), fingerprints=self.fingerprints.updated(batch.fingerprints))
+        return replace(self._moved(batch, 1), fingerprints={**self.fingerprints, **batch.fingerprints})
 
     def minus(self, batch: BatchStatistics) -> StreamStatistics:
         """Return the statistics without some queries; they must be those that were learnt."""
@@ -630,11 +579,8 @@ class StreamStatistics:
                     f"query {label!r} was learnt with other items, scores or weights: pass exactly the items, y "
                     "and sample_weight of the earlier batch"
                 )
-        left = replace(
-            self._moved(batch, -1),
-            fingerprints=self.fingerprints.without(batch.fingerprints),
-            forgot=True,
-        )
+        kept = {label: known for label, known in self.fingerprints.items() if label not in batch.fingerprints}
+        left = replace(self._moved(batch, -1), fingerprints=kept, forgot=True)
         if left.n_items < 0 or np.any(np.diagonal(left.gram) < -NEGATIVE * left.rounding.gram):
             raise InvalidInputError("these items were not in any earlier batch, so they cannot be forgotten")
         return left
@@ -678,7 +624,7 @@ class StreamStatistics:
             self,
             gram=gram,
             right=right,
-            moments=self.moments.updated(moments),
+            moments={**self.moments, **moments},
             n_items=self.n_items + graph.n_items,
             n_pairs=n_pairs,
             n_idle_queries=n_idle_queries,
@@ -721,12 +667,8 @@ def _same(first: Any, second: Any) -> bool:
 
 Bits: TypeAlias = NDArray[np.uint64]
 
-COMPILED = 20_000
-"""From so many numbers on, a compiled loop pays for being loaded."""
-
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 FIRST_SHIFT, SECOND_SHIFT = np.uint64(32), np.uint64(29)
-MINUS_ZERO, ZERO = np.uint64(2**63), np.uint64(0)
 
 SEEDS = (20_090_401, 20_110_613)
 """Of the factors of columns of X, and of those of y and weights."""
@@ -754,25 +696,8 @@ def _row_sums(X: Matrix, seed: int) -> Bits:
         return _sums_between(_bits(rows.data) * factors[rows.indices], rows.indptr)
     sums = np.empty(X.shape[0], dtype=np.uint64)
     for part in row_slices(X):
-        if X.size < COMPILED:
-            sums[part] = (_bits(np.asarray(X[part], dtype=np.float64)) * factors).sum(axis=1)
-        else:
-            block = np.ascontiguousarray(X[part], dtype=np.float64)
-            _fill_row_sums(block.view(np.uint64), factors, sums[part])
+        sums[part] = (_bits(np.asarray(X[part], dtype=np.float64)) * factors).sum(axis=1)
     return sums
-
-
-@compiled
-def _fill_row_sums(bits: Bits, factors: Bits, sums: Bits) -> None:
-    """Do in one pass what `_bits` and a weighted sum do in eight."""
-    for i in range(len(sums)):
-        total = ZERO
-        for j in range(len(factors)):
-            value = bits[i, j]
-            value = ZERO if value == MINUS_ZERO else value
-            mixed = (value ^ (value >> FIRST_SHIFT)) * MULTIPLIER
-            total += (mixed ^ (mixed >> SECOND_SHIFT)) * factors[j]
-        sums[i] = total
 
 
 def _bits(values: Float) -> Bits:
