@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -11,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kernelrank.base.compiled import CompilingPays
 from kernelrank.estimators import RLS, RankRLS
-from kernelrank.exact_cv import DifferingPairs, PairHoldout, pair_accuracy
+from kernelrank.exact_cv import DifferingPairs, PairHoldout, pair_accuracy, pairs
 from kernelrank.model_selection.refits import HoldoutData
 from tests.oracles.holdout import (
     exact_kernel,
@@ -254,27 +252,17 @@ def test_weights_that_differ_much_have_a_system_for_each_pair():
         assert found.difference[number, 0, 0] == pytest.approx(expected, rel=1e-8, abs=1e-9)
 
 
-@pytest.mark.parametrize("learner", [RLS(), RankRLS(), RLS(kernel="rbf"), RankRLS(kernel="rbf")])
-@pytest.mark.parametrize("kind", ["plain", "weights", "duplicates", "two levels", "wide", "singular"])
-@pytest.mark.parametrize("outputs", [1, 3])
-def test_compiled_loops_and_numpy_give_the_same_bits(monkeypatch, learner, kind, outputs):
-    rng = np.random.default_rng(outputs)
-    m, n = (40, 60) if kind == "wide" else (150, 4)
-    X, y = rng.normal(size=(m, n)), rng.normal(size=(m, outputs)).round(1)
-    weight = rng.integers(1, 4, m).astype(float) if kind == "weights" and learner.kernel == "linear" else None
-    if kind == "duplicates":
-        X[5:9] = X[4]
-    if kind == "two levels":
-        y = np.sign(y)
-    if kind == "singular":
-        X[:, 3], X[0, 2] = 0.0, 1e6
-    found = []
-    for n_pairs in (-1, 10**9):
-        monkeypatch.setattr("kernelrank.exact_cv.pair_forms.COMPILED", CompilingPays(n_pairs, n_pairs))
-        data = HoldoutData(learner, X, y, sample_weight=weight)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found.append(data.pairs(None, ALPHAS))
-    np.testing.assert_array_equal(found[0].difference, found[1].difference)
-    np.testing.assert_array_equal(found[0].accuracy, found[1].accuracy)
-    assert np.any(found[0].difference != 0.0)
+@pytest.mark.parametrize("n_columns", [28, 29, 30, 31])
+def test_as_many_columns_as_items_need_few_refits(monkeypatch, n_columns):
+    refits = []
+    refit = pairs.refit_without
+    monkeypatch.setattr(pairs, "refit_without", lambda *given: refits.append(given[1]) or refit(*given))
+    rng = np.random.default_rng(n_columns)
+    X, y = rng.normal(size=(30, n_columns)), rng.normal(size=30)
+    found = HoldoutData(RankRLS(), X, y).pairs(None, ALPHAS)
+    assert len(refits) <= 12 * len(ALPHAS)
+    for number in rng.permutation(found.n_pairs)[:3]:
+        held = np.array([found.first[number], found.second[number]])
+        for column, alpha in enumerate(ALPHAS):
+            a, b = exact_scores(RankRLS(), exact_linear_kernel(X), y, held, alpha)
+            assert found.difference[number, 0, column] == pytest.approx(a - b, rel=1e-8, abs=1e-9 * abs(a))

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from kernelrank.base.arrays import Float, Index, blocks
-from kernelrank.base.compiled import CompilingPays, compiled
+from kernelrank.base.compiled import compiled
 from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.results import Bars, Histogram, Result
 from kernelrank.comparisons.scored import ScoredComparisons
@@ -46,15 +46,6 @@ UPPER_BYTES = 2**26
 
 NEARLY_ALL = 0.4
 """The share of all ordered pairs from which the upper half of Γ costs less than blocks of it; all pairs are 0.5."""
-
-ROOM = 1000
-"""How many pairs may be left to the caller."""
-
-COMPILED = CompilingPays(at_once=6_000_000, in_all=6_000_000, loaded=10)
-"""Whether the loops hold so many pairs out, of all outputs; else NumPy does, to the same bit."""
-
-NUMPY_CALLS = 5_000
-"""What the calls of NumPy for a few blocks cost, counted in pairs."""
 
 LEAST_ROWS = 64
 """The smallest number of rows in a block."""
@@ -102,21 +93,15 @@ class ResidualPairs:
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
-        given = difference
-        offset, difference = difference_places(pairs, given)
+        offset, difference = difference_places(pairs, difference)
         e, y = np.ascontiguousarray(self.e.T), np.ascontiguousarray(self.y.T)
         upper = self._upper(pairs)
         diagonal = self.diagonal if upper is None else np.diagonal(upper).copy()
         known = pairs.end, offset, diagonal, e, y, self.tied, agreement, difference
-        many = COMPILED(NUMPY_CALLS + pairs.n_pairs * len(y))
         for rows in row_blocks(pairs):
             columns = int(pairs.end[rows.start]) if upper is None else 0
             G = self.inverse.rows(rows, slice(columns, None)) if upper is None else upper[rows]
-            if many:
-                _pairs_by_residuals(G, rows.start, columns, *known)
-                continue
-            i, j, g, places = _pairs_of_block(pairs, rows, columns, G)
-            store_pairs(self.y[i] - self.y[j], self._differences(i, j, g, diagonal), places, agreement, given)
+            _pairs_by_residuals(G, rows.start, columns, *known)
         return np.zeros(0, dtype=np.int64)
 
     def _upper(self, pairs: DifferingPairs) -> Float | None:
@@ -138,32 +123,29 @@ class ResidualPairs:
         """As in `PairForm`."""
         for rows in blocks(len(pairs), 16 * len(self.diagonal), BLOCK_BYTES):
             i, j = pairs[rows, 0], pairs[rows, 1]
-            found = self._differences(i, j, self.inverse.entries(i, j), self.diagonal)
-            store_pairs(self.y[i] - self.y[j], found, rows, agreement, difference)
+            g = self.inverse.entries(i, j)[:, None]
+            gamma_i, gamma_j = self.diagonal[i][:, None], self.diagonal[j][:, None]
+            missed = (gamma_j + g) * self.e[i] - (g + gamma_i) * self.e[j]
+            determinant = gamma_i * gamma_j - g * g
+            truth = self.y[i] - self.y[j]
+            found = truth - missed / (determinant + (determinant == 0.0))
+            found[self.tied[i] == self.tied[j]] = 0.0
+            store_pairs(truth, found, rows, agreement, difference)
         return np.zeros(0, dtype=np.int64)
-
-    def _differences(self, i: Index, j: Index, g: Float, diagonal: Float) -> Float:
-        """Return the differences of some pairs with ``Γ_ij = g``, shape (pairs, k), as `_pairs_by_residuals` does."""
-        g, gamma_i, gamma_j = g[:, None], diagonal[i][:, None], diagonal[j][:, None]
-        missed = (gamma_j + g) * self.e[i] - (g + gamma_i) * self.e[j]
-        determinant = gamma_i * gamma_j - g * g
-        missed /= determinant + (determinant == 0.0)
-        found: Float = self.y[i] - self.y[j] - missed
-        found[self.tied[i] == self.tied[j]] = 0.0
-        return found
 
 
 class SmootherPairs:
-    """Held-out pairs from the smoother H: in the primal form, and in the dual form for large λ."""
+    """Held-out pairs from the smoother H: in the primal form, and in the dual form for large λ.
 
-    room: float = ROOM
-    """How many pairs may be left to the caller."""
+    Pairs whose determinant is below `threshold` times their weights are left to the caller, if there are up to `room`.
+    """
 
     def __init__(
         self,
         decomposition: Decomposition,
         lam: float,
         threshold: float,
+        room: float,
         order: Index,
         truth: Float,
         duplicate_of: Index,
@@ -171,7 +153,7 @@ class SmootherPairs:
         graph = decomposition.graph
         assert isinstance(graph, ScoredComparisons)
         first, second, self.d = decomposition.smoother(lam)
-        self.threshold = threshold
+        self.threshold, self.room = threshold, room
         self.first = first[order]
         self.second = self.first if second is first else second[order]
         self.h = np.ascontiguousarray(((first * self.d) @ decomposition.rotated)[order])
@@ -185,8 +167,6 @@ class SmootherPairs:
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
-        if not COMPILED(NUMPY_CALLS + pairs.n_pairs * self.y.shape[1]):
-            return self._few_pairs(pairs, agreement, difference)
         offset, places = difference_places(pairs, difference)
         h, y = np.ascontiguousarray(self.h.T), np.ascontiguousarray(self.y.T)
         known = self.P, self.eta, h, y, self.weight, self.share, self.threshold, self.tied, agreement, places
@@ -196,24 +176,11 @@ class SmootherPairs:
             H = (self.first[rows] * self.d) @ self.second[columns:].T
             n_new = _pairs_by_smoother(H, rows.start, columns, pairs.end, offset, *known, inverse)
             n_doubtful += n_new
-            if n_doubtful > ROOM:
+            if n_doubtful > self.room:
                 return None
             if n_new > 0:
                 doubtful.append(self._doubtful(H, rows, columns, pairs))
         return np.concatenate(doubtful)
-
-    def _few_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
-        """Hold out all pairs that differ, without a compiled loop."""
-        doubtful = [np.zeros(0, dtype=np.int64)]
-        for rows in row_blocks(pairs):
-            columns = int(pairs.end[rows.start])
-            H = (self.first[rows] * self.d) @ self.second[columns:].T
-            i, j, x, places = _pairs_of_block(pairs, rows, columns, H)
-            found, small = self._differences(i, j, x)
-            doubtful.append(np.flatnonzero(small) + places.start)
-            store_pairs(self.y[i] - self.y[j], found, places, agreement, difference)
-        numbers = np.concatenate(doubtful)
-        return numbers if len(numbers) <= ROOM else None
 
     def _doubtful(self, H: Float, rows: slice, columns: int, pairs: DifferingPairs) -> Index:
         """Return the numbers of the pairs of a block of H that have lost digits."""
@@ -282,15 +249,6 @@ def store_pairs(truth: Float, found: Float, rows: slice, agreement: Float, diffe
         difference[:, rows] = found.T
     sign = np.sign(found) * np.sign(truth)
     agreement += (sign > 0.0).sum(axis=0) - (sign < 0.0).sum(axis=0)
-
-
-def _pairs_of_block(
-    pairs: DifferingPairs, rows: slice, columns: int, block: Float
-) -> tuple[Index, Index, Float, slice]:
-    """Return both items of the pairs of a block of rows, their entries in it, and their numbers."""
-    p, q = np.nonzero(np.arange(columns, len(pairs.order)) >= pairs.end[rows, None])
-    start = int(pairs.offset[rows.start])
-    return rows.start + p, columns + q, block[p, q], slice(start, start + len(p))
 
 
 def row_blocks(pairs: DifferingPairs, matrices: int = 1) -> list[slice]:

@@ -12,9 +12,10 @@ in blocks of rows, of which only the columns with lower scores are needed: with 
 block and the diagonal. For one λ and most pairs, all of Γ is an inverse and costs less than that. For a linear kernel
 the rows are as short as there are features, if these are fewer than items.
 
-There ``λ' Γ`` is a difference, which loses digits for a pair that alone determines a direction of the features. Up to a
-thousand such pairs are refitted. If there are more, the dual form is used for up to 5,000 items; beyond that, the error
-of such a pair is about ε over its determinant.
+There ``λ' Γ`` is a difference, which loses digits for a pair that alone determines a direction of the features; with
+nearly as many features as items, every pair does. A few such pairs are refitted. If there are more, the dual form is
+used for up to 5,000 items; beyond that, and beyond a thousand such pairs, the error of one is about ε over its
+determinant.
 
 Two items with the same row have the same score by any model: their difference is set to zero, without rounding errors.
 
@@ -55,13 +56,16 @@ from kernelrank.exact_cv.pair_forms import (
     tied_numbers,
 )
 from kernelrank.exact_cv.problem import PIVOT, Decomposition, DualInverse, Problem, refit_without
-from kernelrank.exact_cv.sets import DUAL_LIMIT, leave_sets_out
+from kernelrank.exact_cv.sets import DUAL_LIMIT, FEW_REFITS, leave_sets_out
 from kernelrank.features import Features, ReducedSet
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.precision import report_error
 
 MOST_PAIRS = 1 / 6
 """The share of all ordered pairs from which all of Γ costs less than the block that they need, for one λ."""
+
+MOST_REFITS = 1000
+"""How many pairs that lost digits may be refitted at one λ."""
 
 
 def leave_pair_out(
@@ -129,10 +133,11 @@ def _all_at_once(
     """Return differences (k, n, pairs) and agreements (k, n) where one Γ serves all pairs."""
     difference = np.empty((len(alphas), problem.truth.shape[1], pairs.n_pairs if differences else 0))
     found = _by_inverse(problem, pairs, alphas, kappa, difference)
+    dual = problem.graph.n_items <= DUAL_LIMIT
     if found is None:
-        found = _by_decomposition(problem, pairs, alphas, kappa, difference, threshold=PIVOT[True])
+        room = _room_for_refits(problem.features) if dual else MOST_REFITS
+        found = _by_decomposition(problem, pairs, alphas, kappa, difference, threshold=PIVOT[True], room=room)
     if found is None:
-        dual = problem.graph.n_items <= DUAL_LIMIT
         found = _by_decomposition(problem, pairs, alphas, kappa, difference, threshold=-np.inf, dual=dual)
     assert found is not None
     agreement, left = found
@@ -143,6 +148,11 @@ def _all_at_once(
             if differences:
                 difference[number, :, place] = scores[0] - scores[1]
     return difference.transpose(1, 0, 2), agreement.T
+
+
+def _room_for_refits(features: Features) -> float:
+    """Return how many refits at one λ cost less than the dual form: one takes O(m s²) time, that form O(m³)."""
+    return min(MOST_REFITS, FEW_REFITS * (features.n_items / features.size) ** 2)
 
 
 def _by_inverse(
@@ -170,6 +180,7 @@ def _by_decomposition(
     difference: Float,
     *,
     threshold: float,
+    room: float = np.inf,
     dual: bool = False,
 ) -> tuple[Float, list[tuple[int, Index]]] | None:
     """Fill in the differences (n, k, pairs); return agreements (n, k) and the pairs left out, None if too many."""
@@ -191,7 +202,7 @@ def _by_decomposition(
             if lost is not None:
                 form = BasisPairs(lost, decomposition, lam, threshold, *common)
             elif decomposition.primal or lam > decomposition.trace:
-                form = SmootherPairs(decomposition, lam, threshold, *common)
+                form = SmootherPairs(decomposition, lam, threshold, room, *common)
             else:
                 form = ResidualPairs(decomposition.dual_inverse(lam).reordered(order, in_order), *common, workspace)
             places = pairs.hold_out(form, agreement[number], difference[number])
@@ -440,8 +451,6 @@ class BasisPairs(SmootherPairs):
     O(m r²) time for each λ, and O(r + k) for each pair.
     """
 
-    room = np.inf
-
     def __init__(
         self,
         lost: LostDirections,
@@ -452,7 +461,7 @@ class BasisPairs(SmootherPairs):
         truth: Float,
         duplicate_of: Index,
     ) -> None:
-        super().__init__(decomposition, lam, threshold, order, truth, duplicate_of)
+        super().__init__(decomposition, lam, threshold, np.inf, order, truth, duplicate_of)
         self.lost, self.order, self.B = lost, order, decomposition.basis
         self.rotated = decomposition.rotated
         beta = lost.rows @ self.B
