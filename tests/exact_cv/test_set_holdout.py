@@ -304,19 +304,3 @@ def test_sets_of_more_items_than_columns(name, how, monkeypatch):
                 allowed = holdout_tolerance(learner, X, y[:, k], held, ALPHAS[column], expected, qid, weight)
                 np.testing.assert_allclose(found[start:stop, k, column], expected, rtol=0, atol=allowed)
     assert solved
-
-
-@pytest.mark.parametrize(("u", "k"), [(1, 1), (1, 3), (2, 1), (3, 2), (10, 1), (25, 4)])
-@pytest.mark.parametrize(("n_sets", "n"), [(1, 1), (1, 31), (7, 5)])
-def test_the_compiled_elimination_and_numpy_give_the_same_bits(u, k, n_sets, n):
-    rng = np.random.default_rng(u)
-    factors = rng.normal(size=(n_sets, n, u, u + 1))
-    systems = factors @ factors.transpose(0, 1, 3, 2)
-    systems[0, 0, -1, -1] = -1.0  # no factor has such a pivot
-    packed = systems[:, :, *np.tril_indices(u)].transpose(0, 2, 1)
-    M = np.concatenate([packed, rng.normal(size=(n_sets, k * u, n))], axis=1)
-    found = M.copy(), M.copy()
-    set_systems._factorise_and_solve(found[0], u, k)
-    set_systems._eliminate_columns(found[1], u, k)
-    np.testing.assert_array_equal(*found)
-    assert np.any(found[0] != M)

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from kernelrank.base.arrays import Float, Index, blocks
-from kernelrank.base.compiled import CompilingPays, compiled
+from kernelrank.base.compiled import compiled
 from kernelrank.base.labels import ItemSets
 from kernelrank.comparisons import Comparisons
 from kernelrank.exact_cv.basis import leave_basis_out
@@ -396,12 +396,6 @@ CACHE_BYTES = 2**19
 COLUMNS = 100
 """Up to this many columns of Q, systems of that size go through the compiled loop."""
 
-COMPILED = CompilingPays(at_once=60_000_000, in_all=60_000_000, loaded=20)
-"""Whether the loop makes so many multiplications; else NumPy does, to the same bit."""
-
-NUMPY_CALLS, PER_NUMBER = 20_000, 3
-"""What the calls of NumPy for one column of the systems cost, and reading one number, counted in multiplications."""
-
 UNEVEN = 1e-5
 """Where a pivot of the base is smaller than this part of its diagonal entry, no system is derived from its factor."""
 
@@ -581,35 +575,13 @@ def _solve_packed(M: Float, e: Float, diagonal: Float) -> Float:
     both[:, :size] = M
     right = both[:, size:].reshape(n_sets, k, u, n)
     right[:] = e.transpose(0, 2, 1, 3)
-    multiplications = n_sets * n * u * (u * (u + 3 * k) // 3 + PER_NUMBER * (u + k))
-    if COMPILED(u * NUMPY_CALLS + multiplications):
-        _factorise_and_solve(both, u, k)
-    else:
-        _eliminate_columns(both, u, k)
+    _factorise_and_solve(both, u, k)
     e[:] = right.transpose(0, 2, 1, 3)
     reciprocal = both[:, _corners(u)]
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         reciprocal *= reciprocal
         reciprocal *= diagonal
         return np.asarray(1.0 / reciprocal.max(axis=1))
-
-
-def _eliminate_columns(M: Float, u: int, k: int) -> None:
-    """Do what `_factorise_and_solve` does, by the same operations on each number, a column of all systems at a time."""
-    rows = np.arange(u + k)
-    starts = np.where(rows <= u, rows * (rows + 1) // 2, (u + 1) * u // 2 + (rows - u) * u)
-    first, second = np.tril_indices(u + k, m=u)
-    for c in range(u):
-        pivot = M[:, starts[c] + c]
-        np.divide(1.0, np.sqrt(np.maximum(pivot, 1e-300)), out=pivot)
-        column = M[:, starts[c + 1 :] + c] * pivot[:, None]
-        M[:, starts[c + 1 :] + c] = column
-        below, left = first[second > c], second[second > c]
-        M[:, starts[below] + left] -= column[:, below - c - 1] * column[:, left - c - 1]
-    right = M[:, starts[u] :].reshape(len(M), k, u, -1)
-    for i in range(u - 1, -1, -1):
-        right[:, :, i] *= M[:, None, starts[i] + i]
-        right[:, :, :i] -= M[:, None, starts[i] : starts[i] + i] * right[:, :, i, None]
 
 
 @compiled

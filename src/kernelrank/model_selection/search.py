@@ -14,7 +14,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, KFold, ParameterGrid, StratifiedKFold, check_cv
 
 from kernelrank.base.arrays import Float, Index, Matrix, RandomStateLike
-from kernelrank.base.compiled import CompilingPays, compiled
+from kernelrank.base.compiled import compiled
 from kernelrank.base.labels import ItemSets, Queries, event_times
 from kernelrank.base.progress import track
 from kernelrank.base.sklearn_private import StrOptions, fit_context
@@ -40,9 +40,6 @@ SMALL_QUERY = 100
 
 MEASURED_ITEMS = 2**17
 """The largest number of items in one call of a measure: the items of a fold, once for each alpha."""
-
-COMPILED = CompilingPays(at_once=4_000_000, in_all=20_000_000, loaded=10)
-"""Whether the loop compares so many pairs of held-out scores; else NumPy does, with the same result."""
 
 ItemLoss = Callable[[Float, Float], Float]
 """From true and held-out scores to one loss for each item."""
@@ -292,23 +289,7 @@ def query_accuracies(truth: Float, scores: Float, bounds: Index) -> Float:
     """
     n = scores.shape[1]
     values = np.full((n, len(bounds) - 1), np.nan)
-    sizes = np.diff(bounds)
-    if COMPILED(n * int(sizes @ sizes) // 2):
-        _count_pairs(truth, np.ascontiguousarray(scores), bounds, values, np.empty(n))
-        return values
-    # Each item with those that follow it in its query; pairs of one query stand together.
-    item, following = np.arange(len(truth)), np.repeat(bounds[1:], sizes) - np.arange(1, len(truth) + 1)
-    first = np.repeat(item, following)
-    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(following) - following, following)
-    first, second = np.where(truth[first] > truth[second], (first, second), (second, first))
-    differ = truth[first] > truth[second]
-    higher, lower = scores[first[differ]], scores[second[differ]]
-    right = (higher > lower) + 0.5 * (higher == lower)
-    count = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[first[differ]], minlength=len(sizes))
-    known = count > 0
-    if known.any():
-        starts = (np.cumsum(count) - count)[known]
-        values[:, known] = (np.add.reduceat(right, starts, axis=0) / count[known, None]).T
+    _count_pairs(truth, np.ascontiguousarray(scores), bounds, values, np.empty(n))
     return values
 
 

@@ -1,13 +1,11 @@
-"""The accuracy of each query for each column of scores, compiled and by NumPy, beside one pair at a time."""
+"""The accuracy of each query for each column of scores; compared with one pair at a time."""
 
 from __future__ import annotations
 
 from itertools import combinations, pairwise
 
 import numpy as np
-import pytest
 
-from kernelrank.base.compiled import CompilingPays
 from kernelrank.model_selection.search import query_accuracies
 
 
@@ -21,9 +19,7 @@ def one_by_one(truth, scores):
     return np.mean(right) if right else np.nan
 
 
-@pytest.mark.parametrize("least", [-1, 10**12])
-def test_equals_one_pair_at_a_time(monkeypatch, least):
-    monkeypatch.setattr("kernelrank.model_selection.search.COMPILED", CompilingPays(least, least))
+def test_equals_one_pair_at_a_time():
     rng = np.random.default_rng(0)
     bounds = np.array([0, 1, 4, 4, 9, 20])
     truth, scores = rng.integers(0, 3, 20).astype(float), rng.normal(size=(20, 3)).round(1)
