@@ -20,7 +20,7 @@ FLOORS = [
     {"comparisons", "kernels"},
     {"features"},
     {"solvers"},
-    {"exact_cv", "hinge"},
+    {"exact_cv", "hinge", "testing"},
     {"estimators"},
     {"votes"},
     {"model_selection"},

@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelrank import dask, data, metrics, relations, report
+    from kernelrank import dask, data, metrics, relations, report, testing
     from kernelrank.data import make_preferences, make_ranking, read_pairs, read_ranking
     from kernelrank.dyads import (
         KroneckerRankRLS,
@@ -168,7 +168,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name from the room that it lives in."""
     if name in _HOMES:
         return getattr(importlib.import_module(f"kernelrank.{_HOMES[name]}"), name)
-    if name in ("dask", "data", "metrics", "relations", "report"):
+    if name in ("dask", "data", "metrics", "relations", "report", "testing"):
         return importlib.import_module(f"kernelrank.{name}")
     raise AttributeError(f"module 'kernelrank' has no attribute {name!r}")
 

@@ -6,7 +6,7 @@ import pytest
 from kernelrank.base.labels import Lifetimes, Queries, event_times
 from kernelrank.comparisons import CensoredTimes, compare_scores
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from tests.comparisons.laws import ComparisonLaws
+from kernelrank.testing import ComparisonLaws
 from tests.oracles.survival import censored_edges
 
 

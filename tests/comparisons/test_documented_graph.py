@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.comparisons.laws import ComparisonLaws
+from kernelrank.testing import ComparisonLaws
 from tests.oracles.pairs import Edges
 
 PAGE = Path(__file__).parents[2] / "docs" / "extend" / "add_a_graph.md"
@@ -31,6 +31,8 @@ def draw(seed):
 
 
 class TestAgainstControl(ComparisonLaws):
+    blocks_of = "kernelrank.comparisons.scored"
+
     def graph(self, seed):
         return AgainstControl(*draw(seed))
 

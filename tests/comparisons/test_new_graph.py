@@ -14,7 +14,7 @@ from kernelrank.comparisons.costs import GRAPH_OF_COST
 from kernelrank.estimators import RankRLS
 from kernelrank.model_selection import RankRLSCV, leave_pair_out, leave_query_out
 from kernelrank.model_selection.holdout import holdout
-from tests.comparisons.laws import ComparisonLaws
+from kernelrank.testing import ComparisonLaws
 from tests.oracles.pairs import Edges
 
 PAGE = Path(__file__).parents[2] / "docs" / "extend" / "add_a_graph.md"
@@ -44,6 +44,8 @@ def near_pairs(scores, codes):
 
 
 class TestNearPairs(ComparisonLaws):
+    blocks_of = "kernelrank.comparisons.scored"
+
     exact_gram_diagonal = True
 
     def draw(self, seed):

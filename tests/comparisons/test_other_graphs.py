@@ -6,7 +6,7 @@ import pytest
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ItemScores, Preferences, RelativeScores, compare_pairs, compare_scores
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from tests.comparisons.laws import ComparisonLaws, Laws
+from kernelrank.testing import ComparisonLaws, GraphLaws
 from tests.comparisons.test_scored_queries import draw
 from tests.oracles.pairs import Edges, scored_edges
 
@@ -25,6 +25,8 @@ def draw_pairs(seed):
 
 
 class TestPreferences(ComparisonLaws):
+    blocks_of = "kernelrank.comparisons.scored"
+
     def graph(self, seed):
         m, pairs, magnitude, weight = draw_pairs(seed)
         return Preferences(m, pairs, magnitude=magnitude, weight=weight)
@@ -35,6 +37,8 @@ class TestPreferences(ComparisonLaws):
 
 
 class TestRelativeScores(ComparisonLaws):
+    blocks_of = "kernelrank.comparisons.scored"
+
     exact_gram_diagonal = False
     weighted = False
     query_weight = "pairs"
@@ -77,7 +81,9 @@ class TestRelativeScoresThatAreNotKept(TestRelativeScores):
         monkeypatch.setattr("kernelrank.comparisons.relative.ROW_BYTES", 64)
 
 
-class TestItemScores(Laws):
+class TestItemScores(GraphLaws):
+    blocks_of = "kernelrank.comparisons.scored"
+
     weighted = False
 
     def data(self, seed):

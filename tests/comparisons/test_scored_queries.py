@@ -6,7 +6,7 @@ import pytest
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons import ScoredQueries, compare_scores
 from kernelrank.errors import NothingToCompareError
-from tests.comparisons.laws import ComparisonLaws
+from kernelrank.testing import ComparisonLaws
 from tests.oracles.pairs import scored_edges
 
 

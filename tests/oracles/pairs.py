@@ -2,47 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-
-@dataclass(frozen=True)
-class Edges:
-    """Observed preferences: item h over item j with magnitude z, squared error weighted by w2."""
-
-    m: int
-    h: np.ndarray
-    j: np.ndarray
-    z: np.ndarray
-    w2: np.ndarray
-
-    def incidence(self) -> np.ndarray:
-        """M (m × l): column i has +w at the preferred item and -w at the other; Paper I, eq. 12."""
-        M = np.zeros((self.m, len(self.h)))
-        M[self.h, np.arange(len(self.h))] = np.sqrt(self.w2)
-        M[self.j, np.arange(len(self.h))] = -np.sqrt(self.w2)
-        return M
-
-    def laplacian(self) -> np.ndarray:
-        M = self.incidence()
-        return M @ M.T
-
-    def target(self) -> np.ndarray:
-        return self.incidence() @ (np.sqrt(self.w2) * self.z)
-
-    def summands(self) -> np.ndarray:
-        """What the target is summed from, without signs: of this size are the numbers that are rounded."""
-        return np.abs(self.incidence()) @ (np.sqrt(self.w2) * np.abs(self.z))
-
-    def without(self, items) -> Edges:
-        """The induced graph on the other items, renumbered."""
-        kept = np.setdiff1d(np.arange(self.m), items)
-        number = {int(old): new for new, old in enumerate(kept)}
-        rows = [e for e in range(len(self.h)) if self.h[e] in number and self.j[e] in number]
-        h = np.array([number[int(self.h[e])] for e in rows], dtype=int)
-        j = np.array([number[int(self.j[e])] for e in rows], dtype=int)
-        return Edges(len(kept), h, j, self.z[rows], self.w2[rows])
+from kernelrank.testing import Edges
 
 
 def scored_edges(y, qid=None, *, cost="auto", ties="include", query_weight="pairs", weight=None) -> Edges:
