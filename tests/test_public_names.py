@@ -62,6 +62,7 @@ NAMES = [
     "save",
     "selection_curve",
     "selection_stability",
+    "testing",
     "tournament_roc",
 ]
 

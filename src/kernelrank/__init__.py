@@ -110,6 +110,7 @@ __all__ = [
     "save",
     "selection_curve",
     "selection_stability",
+    "testing",
     "tournament_roc",
 ]
 
