@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
-import sys
 import threading
 
 import pytest
 
 from kernelrank.data.text import opened_output
-from kernelrank.persistence.atomic import atomic_write, is_stream, remove_abandoned
+from kernelrank.persistence.atomic import atomic_write, is_stream
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
@@ -72,35 +69,6 @@ def test_a_missing_folder_is_the_operating_systems_error(tmp_path):
         pass
 
 
-WRITER = """
-import sys, time
-from kernelrank.persistence.atomic import atomic_write
-with atomic_write(sys.argv[1]) as file:
-    file.write(b"new")
-    print("writing", flush=True)
-    sys.stdin.read()
-"""
-
-
-def temporary_files(folder):
-    return [place.name for place in folder.iterdir() if place.suffix == ".tmp"]
-
-
-def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
-    words = [sys.executable, "-c", WRITER, str(tmp_path / "theirs")]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout.readline() == b"writing\n"
-        [left] = temporary_files(tmp_path)
-        with atomic_write(tmp_path / "mine") as file:
-            file.write(b"mine")
-        assert temporary_files(tmp_path) == [left], "the other process still writes"
-        process.send_signal(signal.SIGKILL)
-    assert temporary_files(tmp_path) == [left]
-    with atomic_write(tmp_path / "mine") as file:
-        file.write(b"mine")
-    assert [place.name for place in tmp_path.iterdir()] == ["mine"]
-
-
 def test_two_writers_leave_each_other_alone(tmp_path):
     with atomic_write(tmp_path / "first") as first:
         first.write(b"first")
@@ -122,17 +90,6 @@ def test_many_writers_at_once(tmp_path):
     for thread in threads:
         thread.join()
     assert {place.name: place.read_text() for place in tmp_path.iterdir()} == {name: f"{name} 19" for name in "abcd"}
-
-
-def test_only_our_own_files_are_removed(tmp_path):
-    names = [".kernelrank-notes.tmp", "kernelrank-0123456789abcdef.tmp", ".kernelrank-0123456789abcdef.txt"]
-    for name in names:
-        (tmp_path / name).write_text("")
-    ours, link = (tmp_path / f".kernelrank-{number:016x}.tmp" for number in (1, 2))
-    ours.write_text("")
-    link.symlink_to(tmp_path / names[0])
-    remove_abandoned(tmp_path)
-    assert sorted(place.name for place in tmp_path.iterdir()) == sorted([*names, link.name])
 
 
 @pytest.mark.parametrize("write", [atomic_write, opened_output])

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from kernelrank.base.text import is_terminal, printable
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
-from kernelrank.persistence.atomic import IN_MEMORY, atomic_write, is_stream, naming
+from kernelrank.persistence.atomic import atomic_write, is_stream, naming, spooled
 
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
@@ -87,7 +87,7 @@ class Spooled(tempfile.SpooledTemporaryFile[bytes]):
     name = ""
 
     def __init__(self, stream: IO[bytes], called: str) -> None:
-        super().__init__(max_size=IN_MEMORY)
+        super().__init__(max_size=1 << 26)
         self.name = called
         shutil.copyfileobj(stream, self)
         self.seek(0)
@@ -429,7 +429,7 @@ def opened_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     What goes to standard output waits in a temporary file (in memory up to 64 MiB) until all of it is there.
     """
     if os.fspath(path) == "-":
-        with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as waiting:
+        with spooled() as waiting:
             if sys.stdout is None:
                 raise InvalidInputError("standard output is closed: give the name of a file to write")
             yield waiting
