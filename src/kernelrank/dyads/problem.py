@@ -363,23 +363,12 @@ class DyadicSide:
 # Validation of the objects of one side; the number and names of features are stored.
 
 
-class Rows(BaseEstimator):
-    """Carries the number and the names of the features of the row objects."""
-
-
-class Columns(BaseEstimator):
-    """Carries the number and the names of the features of the column objects."""
-
-
-SIDES: dict[str, Any] = {"rows": Rows, "columns": Columns}
-
-
 def check_side(learner: BaseEstimator, X: ItemsLike, side: str, kernel: Kernel, *, reset: bool) -> Matrix:
     """Return the objects of a side as an array or sparse matrix.
 
     Shapes: returns (m, n_features).
     """
-    carrier: BaseEstimator = SIDES[side]()
+    carrier: BaseEstimator = type(side.capitalize(), (BaseEstimator,), {})()  # the name that messages show
     if not reset:
         carrier.n_features_in_ = getattr(learner, f"n_features_{side}_in_")
         if hasattr(learner, f"feature_names_{side}_in_"):

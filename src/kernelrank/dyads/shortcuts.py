@@ -23,7 +23,7 @@ from scipy.linalg import solve
 from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.dyads.folds import DyadicFolds
 from kernelrank.dyads.problem import DyadicProblem, DyadicSide, Regularisation, SideSpectrum, symmetrised
-from kernelrank.dyads.solvers import Spectral
+from kernelrank.dyads.solvers import CompleteSpectral
 from kernelrank.errors import NothingToCompareError
 
 DECOMPOSITION = 15.0
@@ -53,7 +53,7 @@ class CompleteHoldout:
     @classmethod
     def prepare(cls, problem: DyadicProblem) -> CompleteHoldout:
         """Decompose both kernels and rotate the scores, as the fit does."""
-        rotated = Spectral.prepare(problem).rotated
+        rotated = CompleteSpectral.prepare(problem).rotated
         columns = RotatedSide.of(problem.columns, centred=problem.ranked == "columns")
         return cls(problem, RotatedSide.of(problem.rows, centred=False), columns, rotated)
 
@@ -458,7 +458,7 @@ class OneSetHoldout:
     @classmethod
     def prepare(cls, problem: DyadicProblem) -> OneSetHoldout:
         """Decompose the kernel and rotate the scores, as the fit does."""
-        return cls(problem, Spectral.prepare(problem).rotated)
+        return cls(problem, CompleteSpectral.prepare(problem).rotated)
 
     def handles(self, folds: DyadicFolds) -> bool:
         """Return whether there is a shortcut: for single cells and for single objects."""

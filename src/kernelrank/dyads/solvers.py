@@ -67,7 +67,7 @@ def prepare(
     if chosen in ("vec_trick", "direct") and two_step:
         raise InvalidInputError(f"solver={chosen!r} does not apply to two-step learning: use solver='auto'")
     if chosen == "spectral":
-        return Spectral.prepare(problem)
+        return CompleteSpectral.prepare(problem)
     if chosen == "primal" and closed:
         return CompletePrimal.prepare(problem)
     if chosen == "direct":
@@ -102,7 +102,7 @@ def _automatic(problem: DyadicProblem, two_step: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Spectral:
+class CompleteSpectral:
     """Complete scores by the eigendecompositions of both kernels.
 
     Shapes: rotated (m1, m2, outputs).
@@ -113,7 +113,7 @@ class Spectral:
     name: str = "spectral"
 
     @classmethod
-    def prepare(cls, problem: DyadicProblem) -> Spectral:
+    def prepare(cls, problem: DyadicProblem) -> CompleteSpectral:
         """Decompose both kernels and rotate the scores: O(m₁³ + m₂³ + m₁²m₂ + m₁m₂²)."""
         assert problem.Y is not None
         U1, U2 = problem.row_spectrum.eigenvectors, problem.column_spectrum.eigenvectors

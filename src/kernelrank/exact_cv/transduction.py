@@ -118,7 +118,7 @@ def _less_means(values: Float, graph: ScoredQueries) -> Float:
 
 
 @dataclass(frozen=True)
-class Fold:
+class TransductionFold:
     """A fold: its items, and which of them are unscored."""
 
     items: Index
@@ -134,7 +134,7 @@ class FoldResiduals:
     """
 
     graph: ScoredQueries
-    folds: list[Fold]
+    folds: list[TransductionFold]
     unscored: Index
     primal: bool
     sign: float
@@ -183,7 +183,7 @@ class FoldResiduals:
     def _roots(self) -> _Roots:
         return _Roots(self.graph)
 
-    def own_root(self, fold: Fold) -> Float:
+    def own_root(self, fold: TransductionFold) -> Float:
         """Return the columns of ``C_U`` that belong to unscored items, shape (u, unscored items of the fold)."""
         root: Float = self._roots.of(fold.items[None])[0][:, fold.places]
         return root
@@ -195,7 +195,7 @@ class FoldResiduals:
 
     def rows(self) -> Iterator[tuple[Index, Float]]:
         """Yield items and their rows of ``T_V``, some folds at a time."""
-        batch: list[Fold] = []
+        batch: list[TransductionFold] = []
         enough = block_rows(len(self.unscored))
         for fold in self.folds:
             batch.append(fold)
@@ -205,7 +205,7 @@ class FoldResiduals:
         if batch:
             yield self._batch_rows(batch)
 
-    def _batch_rows(self, batch: list[Fold]) -> tuple[Index, Float]:
+    def _batch_rows(self, batch: list[TransductionFold]) -> tuple[Index, Float]:
         items = np.concatenate([fold.items for fold in batch])
         rows = (self.sign * self.left[items]) @ self.unscored_right.T
         start = 0
@@ -240,14 +240,14 @@ def _batches(folds: ItemSets, width: int) -> Iterator[Index]:
             yield same[part]
 
 
-def _read_folds(folds: ItemSets, unscored: Index, n_items: int) -> list[Fold]:
+def _read_folds(folds: ItemSets, unscored: Index, n_items: int) -> list[TransductionFold]:
     column_of = np.full(n_items, -1, dtype=np.int64)
     column_of[unscored] = np.arange(len(unscored))
     read = []
     for items in folds:
         columns = column_of[items]
         places = np.flatnonzero(columns >= 0).astype(np.int64)
-        read.append(Fold(items, places, columns[places]))
+        read.append(TransductionFold(items, places, columns[places]))
     return read
 
 
