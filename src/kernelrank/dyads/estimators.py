@@ -34,7 +34,7 @@ from kernelrank.dyads.problem import (
 )
 from kernelrank.dyads.solvers import DYADIC_SOLVERS, prepare
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import check_alphas, whole_or_not_at_all
+from kernelrank.estimators.base import check_alphas, keep_parameters, whole_or_not_at_all
 from kernelrank.features import kernel_scores
 from kernelrank.features.map import duplicate_rows
 from kernelrank.kernels import GAMMA_RULES, KERNEL_NAMES, GammaLike, Kernel, KernelLike
@@ -519,23 +519,7 @@ class KroneckerRLS(PlainDyadicLearner):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.kernel_rows = kernel_rows
-        self.kernel_columns = kernel_columns
-        self.gamma_rows = gamma_rows
-        self.gamma_columns = gamma_columns
-        self.degree_rows = degree_rows
-        self.degree_columns = degree_columns
-        self.coef0_rows = coef0_rows
-        self.coef0_columns = coef0_columns
-        self.kernel_params_rows = kernel_params_rows
-        self.kernel_params_columns = kernel_params_columns
-        self.relation: Relation | None = relation
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     def _regularisation(self) -> Regularisation:
         """Return alpha, the same in every direction."""
@@ -636,27 +620,7 @@ class KroneckerRankRLS(KroneckerRLS):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(
-            alpha,
-            kernel_rows=kernel_rows,
-            kernel_columns=kernel_columns,
-            gamma_rows=gamma_rows,
-            gamma_columns=gamma_columns,
-            degree_rows=degree_rows,
-            degree_columns=degree_columns,
-            coef0_rows=coef0_rows,
-            coef0_columns=coef0_columns,
-            kernel_params_rows=kernel_params_rows,
-            kernel_params_columns=kernel_params_columns,
-            relation=relation,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.rank: Ranked | None = rank
-        self.query_weight: QueryWeight = query_weight
+        keep_parameters(self, locals())
 
 
 # Two step RLS ---------------------------------------------------------------------------------------------------------
@@ -743,24 +707,7 @@ class TwoStepRLS(PlainDyadicLearner):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.alpha_rows = alpha_rows
-        self.alpha_columns = alpha_columns
-        self.kernel_rows = kernel_rows
-        self.kernel_columns = kernel_columns
-        self.gamma_rows = gamma_rows
-        self.gamma_columns = gamma_columns
-        self.degree_rows = degree_rows
-        self.degree_columns = degree_columns
-        self.coef0_rows = coef0_rows
-        self.coef0_columns = coef0_columns
-        self.kernel_params_rows = kernel_params_rows
-        self.kernel_params_columns = kernel_params_columns
-        self.relation: Relation | None = relation
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     def _regularisation(self) -> Regularisation:
         """Return what the norm costs: alpha of a side times the eigenvalues of the other side, and their product."""

@@ -17,7 +17,7 @@ from kernelrank.dyads.folds import SETTINGS, Setting
 from kernelrank.dyads.holdout import DyadicHoldout
 from kernelrank.dyads.problem import DyadicProblem, DyadicSide, Ranked, Regularisation, Relation
 from kernelrank.errors import NothingToCompareError
-from kernelrank.estimators.base import whole_or_not_at_all
+from kernelrank.estimators.base import keep_parameters, whole_or_not_at_all
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.metrics import Measure
 from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, is_auto, mean_eigenvalue
@@ -99,6 +99,8 @@ class DyadicSearch(DyadicLearner):
         "scoring": [str, callable, None],
         "per": [StrOptions(set(PER))],
     }
+    per: str
+    setting: Setting
 
     def __init__(
         self,
@@ -125,27 +127,7 @@ class DyadicSearch(DyadicLearner):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.alphas = alphas
-        self.setting: Setting = setting
-        self.cv = cv
-        self.scoring = scoring
-        self.per = per
-        self.kernel_rows = kernel_rows
-        self.kernel_columns = kernel_columns
-        self.gamma_rows = gamma_rows
-        self.gamma_columns = gamma_columns
-        self.degree_rows = degree_rows
-        self.degree_columns = degree_columns
-        self.coef0_rows = coef0_rows
-        self.coef0_columns = coef0_columns
-        self.kernel_params_rows = kernel_params_rows
-        self.kernel_params_columns = kernel_params_columns
-        self.relation: Relation | None = relation
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
@@ -406,31 +388,7 @@ class KroneckerRankRLSCV(KroneckerSearch):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(
-            alphas,
-            setting=setting,
-            cv=cv,
-            scoring=scoring,
-            per=per,
-            kernel_rows=kernel_rows,
-            kernel_columns=kernel_columns,
-            gamma_rows=gamma_rows,
-            gamma_columns=gamma_columns,
-            degree_rows=degree_rows,
-            degree_columns=degree_columns,
-            coef0_rows=coef0_rows,
-            coef0_columns=coef0_columns,
-            kernel_params_rows=kernel_params_rows,
-            kernel_params_columns=kernel_params_columns,
-            relation=relation,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.rank: Ranked | None = rank
-        self.query_weight: QueryWeight = query_weight
+        keep_parameters(self, locals())
 
 
 # Two step RLS CV ------------------------------------------------------------------------------------------------------

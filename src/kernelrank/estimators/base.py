@@ -475,6 +475,11 @@ def _solve_outputs(
     return solution
 
 
+def keep_parameters(learner: Any, arguments: dict[str, Any]) -> None:
+    """Store the arguments of a constructor, ``locals()``, under their own names, as scikit-learn expects."""
+    vars(learner).update((name, value) for name, value in arguments.items() if name != "self")
+
+
 def check_alphas(alphas: Any) -> list[float]:
     """Return a path of alphas as positive floats."""
     try:

@@ -23,7 +23,7 @@ from kernelrank.comparisons import ScoredComparisons
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import FitProgress, KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.base import FitProgress, KernelLearner, check_alphas, keep_parameters, whole_or_not_at_all
 from kernelrank.estimators.tasks import Ranker, Regressor
 from kernelrank.features import ExplicitFeatures
 from kernelrank.selection.search import (
@@ -60,6 +60,7 @@ class GreedySelector(SelectorMixin, KernelLearner):
     }
 
     selects_features: ClassVar[bool] = True
+    criterion: CriterionName
 
     # A linear model of all items is what every kernel learner can be.
     kernel = "linear"
@@ -83,15 +84,7 @@ class GreedySelector(SelectorMixin, KernelLearner):
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.alpha: Any = alpha
-        self.criterion: CriterionName = criterion
-        self.floating = floating
-        self.feature_groups = feature_groups
-        self.required_features = required_features
-        self.dtype = dtype
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     @abstractmethod
     def _problem(self, X: Matrix, graph: ScoredComparisons, queries: Queries, criterion: Criterion) -> SelectionProblem:
@@ -332,18 +325,7 @@ class GreedyRankRLS(GreedySelector, Ranker):
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(
-            n_features_to_select,
-            alpha=alpha,
-            criterion=criterion,
-            floating=floating,
-            feature_groups=feature_groups,
-            required_features=required_features,
-            dtype=dtype,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.query_weight: QueryWeight = query_weight
+        keep_parameters(self, locals())
 
     def _criterion(self, queries: Queries) -> Criterion:
         if self.criterion == "auto":
