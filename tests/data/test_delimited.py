@@ -10,7 +10,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kernelrank.data import delimited
 from kernelrank.data import text as source
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.errors import FileFormatError
@@ -91,7 +90,7 @@ def test_records_across_blocks(block_bytes, monkeypatch):
 
 
 def test_a_record_has_an_end(monkeypatch):
-    monkeypatch.setattr("kernelrank.data.delimited.LONGEST_RECORD", 100)
+    monkeypatch.setattr(DelimitedTable, "longest_record", 100)
     monkeypatch.setattr(source, "BLOCK_BYTES", 20)
     with pytest.raises(FileFormatError, match="line 3: a quote is opened in this row and not closed"):
         read_rows(b'a,b\n1,2\n1,"2\n' + b"3,4\n" * 100)
@@ -139,15 +138,8 @@ def test_earlier_faults_come_first():
         read_rows(b'a,b\n1,2,3\n1,"2"3\n')
 
 
-@pytest.fixture(params=[0, 512], ids=["wide", "narrow"])
-def wide_from(request, monkeypatch):
-    """From how many columns on a block is read as one column."""
-    monkeypatch.setattr(delimited, "WIDE", request.param)
-
-
-@pytest.mark.usefixtures("wide_from")
 class TestWide:
-    """A block that is read as one column is what a block of columns is."""
+    """Numbers of many columns, in any order."""
 
     NAMES = tuple(f"c{column}" for column in range(14))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernelrank.base.labels import Queries
 from kernelrank.data.columns import Classes, ColumnRequest, Roles
-from kernelrank.data.table import MISSING, Table, TableBlock
+from kernelrank.data.table import Table, TableBlock, is_missing
 from kernelrank.data.text import join_labels, labels_as_strings, shown
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class TableReader:
         target: NDArray[Any]
         if self.in_words:
             target = block.words(column)
-            missing = np.array([MISSING.fullmatch(word.encode()) is not None for word in target.tolist()])
+            missing = np.array([is_missing(word) for word in target.tolist()])
         else:
             target = block.numbers([column], missing=not self.request.needs_target)[:, 0]
             missing = np.isnan(target)
@@ -254,7 +254,7 @@ class TableReader:
                 self.strings.add(name)
         if self.in_words and rows.target is not None:
             for word, place in zip(rows.target.tolist(), rows.positions.tolist(), strict=True):
-                if word not in self.words and not MISSING.fullmatch(word.encode()):
+                if word not in self.words and not is_missing(word):
                     self.words[word] = place
 
     def items(self, rows: ItemRows) -> Items:

@@ -23,7 +23,7 @@ from kernelrank.data.columns import ColumnRequest
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.data.items import ItemRows, Items, TableReader
 from kernelrank.data.readers import items_of_source
-from kernelrank.data.table import MISSING, Table, TableBlock, number_fault
+from kernelrank.data.table import Table, TableBlock, is_missing, number_fault
 from kernelrank.data.text import (
     FileFormat,
     Source,
@@ -31,6 +31,7 @@ from kernelrank.data.text import (
     read_blocks,
     read_decimal,
     readable,
+    rewind,
     shown,
     source_name,
 )
@@ -231,7 +232,7 @@ def _has_target(rows: ItemRows, notes: list[str]) -> NDArray[np.bool_]:
     if rows.target.dtype.kind == "f":
         known: NDArray[np.bool_] = ~np.isnan(rows.target)
     else:
-        known = np.array([MISSING.fullmatch(word.encode()) is None for word in rows.target.tolist()], dtype=np.bool_)
+        known = np.array([not is_missing(word) for word in rows.target.tolist()], dtype=np.bool_)
     if not known.all():
         notes.append(f"left out: {np.count_nonzero(~known):,} of {len(rows):,} rows, whose target is missing")
     return known
@@ -322,7 +323,6 @@ def _useless(column: CellColumn, *, named: bool) -> str:
 ColumnKind: TypeAlias = Literal["number", "category", "ordinal"]
 MissingRule: TypeAlias = Literal["median", "mean", "drop", "error"]
 MISSING_RULES = ("median", "mean", "drop", "error")
-MISSING_WORDS = frozenset({"", "na", "n/a", "<na>", "nan", "null", "none", "?", "."})
 DATE = re.compile(
     r"(\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\w{3}-\d{2,4})"
     r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
@@ -353,7 +353,7 @@ class CellColumn:
                 raise ValueError  # Python takes 1_000 for a number, and digits of other scripts
         except ValueError:
             words = self.words.tolist()
-            missing = np.array([word.lower() in MISSING_WORDS for word in words], dtype=np.bool_)
+            missing = np.array([is_missing(word) for word in words], dtype=np.bool_)
             read = [read_decimal(word.encode()) for word in words]
             values = np.array([math.nan if value is None else value for value in read], dtype=np.float64)
         object.__setattr__(self, "missing", missing)
@@ -627,8 +627,7 @@ class NormalisedText:
             return cls(_parquet_text(source))
         if kind == "xlsx":
             return cls(_workbook_text(source))
-        if not isinstance(source, str) and hasattr(source, "seek"):
-            source.seek(0)
+        rewind(source)
         text, notes = _as_utf8(b"".join(block.text for block in read_blocks(source)))
         pointed, n_commas = _with_points(text)
         if n_commas:
@@ -664,8 +663,7 @@ def _parquet_text(source: Any) -> bytes:
     from pyarrow import csv as arrow_csv
     from pyarrow import parquet
 
-    if hasattr(source, "seek"):
-        source.seek(0)
+    rewind(source)
     buffer = io.BytesIO()
     try:
         arrow_csv.write_csv(parquet.read_table(source), buffer)
@@ -680,8 +678,7 @@ def _workbook_text(source: Any) -> bytes:
         import openpyxl  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
         raise MissingExtraError("openpyxl, which reads Excel files,", "excel") from None
-    if hasattr(source, "seek"):
-        source.seek(0)
+    rewind(source)
     try:
         workbook = openpyxl.load_workbook(source, read_only=True, data_only=True)
         rows = [[_cell_text(value) for value in row] for row in workbook.worksheets[0].iter_rows(values_only=True)]

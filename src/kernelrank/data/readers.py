@@ -31,7 +31,7 @@ from kernelrank.data.letor import (
 from kernelrank.data.letor_rows import read_rows
 from kernelrank.data.parquet import ParquetTable
 from kernelrank.data.table import Table
-from kernelrank.data.text import FileFormat, Source, file_format, read_blocks, readable, shown, source_name
+from kernelrank.data.text import FileFormat, Source, file_format, read_blocks, readable, rewind, shown, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 NAMED = re.compile(rb"#[\0- ]*docid[\0- ]*=")
@@ -308,8 +308,7 @@ def _find_ids(
 
 def _line(source: Source, number: int) -> bytes:
     """Read a line again."""
-    if hasattr(source, "seek"):
-        source.seek(0)
+    rewind(source)
     for block in read_blocks(source):
         if number < block.first_line + block.text.count(b"\n"):
             return block.line(number)

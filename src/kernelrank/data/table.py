@@ -18,9 +18,15 @@ from kernelrank.errors import FileFormatError
 if TYPE_CHECKING:
     import pyarrow
 
-MISSING = re.compile(rb"|n/?a|<na>|nan|null|none|\?|\.", re.IGNORECASE)
+MISSING_WORDS = frozenset({"", "na", "n/a", "<na>", "nan", "null", "none", "?", "."})
+"""Words for a missing cell, in small letters."""
 DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]+,[0-9]+")
 TRUTH = re.compile(rb"true|false|yes|no", re.IGNORECASE)
+
+
+def is_missing(word: str) -> bool:
+    """Return whether a cell is empty or has a word for a missing value."""
+    return word.lower() in MISSING_WORDS
 
 
 class TableBlock(ABC):
@@ -132,7 +138,7 @@ def number_fault(token: bytes) -> str:
     """Return the error message for a cell that should be a finite number."""
     if not token:
         return "the cell is empty: expected a number"
-    if MISSING.fullmatch(token):
+    if is_missing(token.decode(errors="replace")):
         return f"{shown(token)} is missing: expected a number"
     if read_decimal(token) is not None:
         return f"{shown(token)} is not finite: expected a finite number"

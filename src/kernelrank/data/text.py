@@ -144,6 +144,12 @@ def source_name(source: Source) -> str:
     return name if isinstance(name, str) else "<stream>"
 
 
+def rewind(source: Source) -> None:
+    """Put an open file back to its beginning; a path is opened again."""
+    if hasattr(source, "seek"):
+        source.seek(0)
+
+
 def read_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Block]:
     r"""Read whole lines, about `block_bytes` at a time.
 

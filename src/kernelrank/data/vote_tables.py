@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import os
 import re
@@ -16,10 +17,10 @@ from numpy.typing import NDArray
 
 from kernelrank.base.progress import track
 from kernelrank.data.columns import plain_name
-from kernelrank.data.delimited import DELIMITERS, DelimitedTable, TextAfterQuoteError, scan_records
+from kernelrank.data.delimited import DELIMITERS, DelimitedTable
 from kernelrank.data.parquet import ParquetTable
 from kernelrank.data.preparation import NormalisedText
-from kernelrank.data.table import MISSING, Table, TableBlock
+from kernelrank.data.table import Table, TableBlock, is_missing
 from kernelrank.data.text import (
     FileFormat,
     Source,
@@ -28,6 +29,7 @@ from kernelrank.data.text import (
     join_labels,
     read_blocks,
     readable,
+    rewind,
     shown,
     source_name,
 )
@@ -164,8 +166,7 @@ def read_pairs(
 
 
 def _read_as(kind: str, source: Source, request: VoteRequest, items: ItemCodes) -> Preferences:
-    if not isinstance(source, (str, os.PathLike)) and hasattr(source, "seek"):
-        source.seek(0)
+    rewind(source)
     if kind == "preflib":
         return read_preflib(source, items)
     if kind == "lines":
@@ -227,10 +228,11 @@ def _likely_formats(source: Source, request: VoteRequest, items: ItemCodes) -> l
 def _cells(header: bytes, table: str) -> tuple[str, ...]:
     """Return the fields of a first line; one if it has no delimiter, or open quotes."""
     delimiter = max(DELIMITERS[table], key=lambda mark: header.count(mark.encode()))
-    with contextlib.suppress(TextAfterQuoteError):
-        for record in scan_records(header + b"\n", delimiter):
-            return tuple(cell.decode(errors="replace") for cell in record.fields)
-    return ("",)
+    try:
+        cells = next(csv.reader([header.decode(errors="replace")], delimiter=delimiter, skipinitialspace=True), [""])
+    except csv.Error:
+        return ("",)
+    return tuple(cell.strip() for cell in cells)
 
 
 # Vote table -----------------------------------------------------------------------------------------------------------
@@ -718,11 +720,6 @@ CHESS = {"1-0": 1, "0-1": -1}
 TRUE = {"1", "true", "t", "yes", "y", "1.0", *TIES}
 FALSE = {"0", "false", "f", "no", "n", "0.0"}
 UNKNOWN = 9
-
-
-def is_missing(word: str) -> bool:
-    """Return whether a cell is empty or has a word for a missing value."""
-    return MISSING.fullmatch(word.encode()) is not None
 
 
 def truth(word: str) -> bool | None:

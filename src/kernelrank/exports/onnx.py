@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from kernelrank import __version__
-from kernelrank.data.preparation import MISSING_WORDS
+from kernelrank.data.table import MISSING_WORDS
 from kernelrank.errors import MissingExtraError
 
 if TYPE_CHECKING:

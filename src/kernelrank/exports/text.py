@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelrank import __version__
-from kernelrank.data.preparation import MISSING_WORDS
+from kernelrank.data.table import MISSING_WORDS
 
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
