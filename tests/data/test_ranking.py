@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from kernelrank.data import make_ranking, read_ranking, read_ranking_chunks, write_ranking
-from kernelrank.data.letor_rows import Line, Rows, read_line, read_rows
+from kernelrank.data.letor_rows import LetorLine, read_line, read_rows
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 LETOR = b"""\
@@ -85,7 +85,7 @@ def test_what_pyarrow_reads_is_what_lines_say(text, monkeypatch):
             pieces = list(read_rows(io.BytesIO(text)))
         except FileFormatError as error:
             return str(error)
-        rows = Rows.joined(pieces) if pieces else None
+        rows = LetorRows.joined(pieces) if pieces else None
         return rows and [
             column if column is None else (column.dtype, column.tolist()) for column in vars(rows).values()
         ]
@@ -347,7 +347,9 @@ def fast_twin(text, block_bytes):
                 cells = slice(rows.bounds[i], rows.bounds[i + 1])
                 features = list(zip(rows.indices[cells].tolist(), rows.values[cells].tolist(), strict=True))
                 qid = None if rows.qids is None else str(rows.qids[i])
-                lines.append((int(rows.lines[i]), Line(float(rows.targets[i]), qid, features, str(rows.docids[i]))))
+                lines.append(
+                    (int(rows.lines[i]), LetorLine(float(rows.targets[i]), qid, features, str(rows.docids[i])))
+                )
     except FileFormatError as error:
         return str(error)
     return lines

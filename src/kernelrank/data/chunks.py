@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kernelrank.data.text import shown
 from kernelrank.errors import InvalidInputError
-
-
-class Rows(Protocol):
-    """Rows that can be joined and cut."""
-
-    @property
-    def query_labels(self) -> NDArray[Any] | None:
-        """The queries of the rows, if they have any."""
-
-    def __len__(self) -> int: ...
-
-    def part(self, start: int, stop: int, *, copy: bool = True) -> Self:
-        """Return the rows from `start` to before `stop`."""
-
-    @staticmethod
-    def joined(pieces: list[Any]) -> Any:
-        """Return the rows of several pieces."""
 
 
 def check_chunk_rows(chunk_rows: int) -> None:
@@ -59,7 +42,7 @@ def cut(pieces: Iterable[Any], chunk_rows: int, whole_queries: bool) -> Iterator
         wanted = 2 * waiting if waiting > chunk_rows else chunk_rows
 
 
-def _find_stops(rows: Rows, chunk_rows: int, whole_queries: bool, *, last: bool) -> list[int]:
+def _find_stops(rows: Any, chunk_rows: int, whole_queries: bool, *, last: bool) -> list[int]:
     """Return where the chunks end that are complete, whatever comes after these rows."""
     if whole_queries and rows.query_labels is not None:
         bounds = np.flatnonzero(rows.query_labels[1:] != rows.query_labels[:-1]) + 1

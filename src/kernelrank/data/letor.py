@@ -23,7 +23,7 @@ from kernelrank.base.arrays import Float, available_bytes, blocks, in_gigabytes
 from kernelrank.base.labels import Queries
 from kernelrank.data.chunks import ArrayBuilder, check_chunk_rows, cut, scattered_message, scattered_row
 from kernelrank.data.items import Items
-from kernelrank.data.letor_rows import LARGEST_INDEX, Rows, read_rows
+from kernelrank.data.letor_rows import LARGEST_INDEX, LetorRows, read_rows
 from kernelrank.data.text import (
     DECOMPRESSORS,
     Source,
@@ -59,7 +59,7 @@ class Layout:
         if np.dtype(self.dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
             raise InvalidInputError(f"dtype must be float64 or float32, got {self.dtype!r}")
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: LetorRows) -> None:
         """Add some rows to the layout, and raise the errors that are already certain. Time O(size)."""
         self.n_rows += len(rows)
         self.n_values += len(rows.values)
@@ -120,7 +120,7 @@ class Layout:
         if self.n_rows == 0:
             raise FileFormatError("the file has no rows", self.path)
 
-    def converted(self, rows: Rows) -> NDArray[Any]:
+    def converted(self, rows: LetorRows) -> NDArray[Any]:
         """Return the values of some rows in the wanted type; what float32 cannot hold is an error."""
         with np.errstate(over="ignore"):
             values = rows.values.astype(self.dtype, copy=False)

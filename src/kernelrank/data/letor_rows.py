@@ -40,7 +40,7 @@ DOCID = re.compile(rb"[\0- ]*(?:docid[\0- ]*=[\0- ]*)?([^\0- ]*)")
 CANONICAL = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 
 
-class Line(NamedTuple):
+class LetorLine(NamedTuple):
     """What a line says."""
 
     target: float
@@ -49,7 +49,7 @@ class Line(NamedTuple):
     docid: str
 
 
-def read_line(line: bytes, path: str, number: int, *, allow_nonfinite: bool = False) -> Line | None:
+def read_line(line: bytes, path: str, number: int, *, allow_nonfinite: bool = False) -> LetorLine | None:
     """Read one line; None if it is blank or a comment. Time O(bytes)."""
 
     def wrong(message: str) -> FileFormatError:
@@ -92,7 +92,7 @@ def read_line(line: bytes, path: str, number: int, *, allow_nonfinite: bool = Fa
     word = DOCID.match(comment)[1]  # type: ignore[index]
     refuse_long(word, "docid", "the docid in the comment")
     docid = _text(word, wrong("the docid in the comment is not UTF-8"))
-    return Line(target, qid, features, docid)
+    return LetorLine(target, qid, features, docid)
 
 
 def _read_index(name: bytes, features: list[tuple[int, float]], wrong: Callable[[str], FileFormatError]) -> int:
@@ -118,7 +118,7 @@ def _text(word: bytes, error: FileFormatError) -> str:
 
 
 @dataclass(frozen=True)
-class Rows:
+class LetorRows:
     """Some rows of a ranking file.
 
     Shapes: lines (m,), targets (m,), qids (m,), docids (m,), counts (m,).
@@ -151,7 +151,7 @@ class Rows:
         """Return the line that holds an entry of `values`. Time O(m)."""
         return int(self.lines[np.searchsorted(self.bounds, cell, side="right") - 1])
 
-    def part(self, start: int, stop: int, *, copy: bool = True) -> Rows:
+    def part(self, start: int, stop: int, *, copy: bool = True) -> LetorRows:
         """Return the rows from `start` to before `stop`. Time and memory O(size of the part)."""
         of_cells = ("indices", "values")
         rows, cells = slice(start, stop), slice(self.bounds[start], self.bounds[stop])
@@ -160,23 +160,23 @@ class Rows:
             if column is not None:
                 part = column[cells if name in of_cells else rows]
                 columns[name] = part.copy() if copy else part
-        return Rows(**columns)
+        return LetorRows(**columns)
 
     @staticmethod
-    def joined(pieces: list[Rows]) -> Rows:
+    def joined(pieces: list[LetorRows]) -> LetorRows:
         """Return the rows of several pieces. Time and memory O(size)."""
         if len(pieces) == 1:
             return pieces[0]
         qids = [piece.qids for piece in pieces if piece.qids is not None]
         columns = {
             field.name: np.concatenate([getattr(piece, field.name) for piece in pieces])
-            for field in fields(Rows)
+            for field in fields(LetorRows)
             if field.name != "qids"
         }
-        return Rows(qids=join_labels(qids) if qids else None, **columns)
+        return LetorRows(qids=join_labels(qids) if qids else None, **columns)
 
 
-def read_rows(source: Source, *, allow_nonfinite: bool = False, block_bytes: int | None = None) -> Iterator[Rows]:
+def read_rows(source: Source, *, allow_nonfinite: bool = False, block_bytes: int | None = None) -> Iterator[LetorRows]:
     r"""Read the rows of a ranking file, a block at a time. Time O(bytes), memory O(block_bytes).
 
     allow_nonfinite: Whether targets and values may be NaN or infinite.
@@ -190,7 +190,7 @@ def read_rows(source: Source, *, allow_nonfinite: bool = False, block_bytes: int
             yield rows
 
 
-def _read_block(block: Block, labelled: bool | None, allow_nonfinite: bool) -> Rows | None:
+def _read_block(block: Block, labelled: bool | None, allow_nonfinite: bool) -> LetorRows | None:
     """Read a block with pyarrow; None if it has a fault, or no row.
 
     labelled: Whether the rows of earlier blocks have a qid (None: no row yet).
@@ -223,7 +223,7 @@ def _read_block(block: Block, labelled: bool | None, allow_nonfinite: bool) -> R
         qids, names = _label_array(labels) if labels else None, _word_array(docids)
     except UnicodeDecodeError:
         return None
-    return Rows(np.array(lines), np.array([targets[word] for word in words]), qids, names, *cells)
+    return LetorRows(np.array(lines), np.array([targets[word] for word in words]), qids, names, *cells)
 
 
 def _read_cells(
@@ -261,7 +261,7 @@ def _read_cells(
     return cells if increases.all() and (allow_nonfinite or np.isfinite(cells[2]).all()) else None
 
 
-def _read_lines(block: Block, path: str, labelled: bool | None, allow_nonfinite: bool) -> Rows | None:
+def _read_lines(block: Block, path: str, labelled: bool | None, allow_nonfinite: bool) -> LetorRows | None:
     """Read a block line by line, up to its first fault; None if it has no row."""
     numbers, found = [], []
     for number, text in enumerate(block.text.split(b"\n"), start=block.first_line):
@@ -276,7 +276,7 @@ def _read_lines(block: Block, path: str, labelled: bool | None, allow_nonfinite:
     if not found:
         return None
     cells = [cell for line in found for cell in line.features]
-    return Rows(
+    return LetorRows(
         np.array(numbers),
         np.array([line.target for line in found]),
         _label_array([line.qid.encode() for line in found if line.qid is not None]) if labelled else None,

@@ -262,7 +262,7 @@ def is_preflib(source: Source, start: bytes) -> bool:
 
 def read_preflib(source: Source, items: ItemCodes) -> Preferences:
     """Read a PrefLib file. Time and memory O(preferences), of which a ranking of k items has k (k - 1) / 2."""
-    reader = _Reader(source_name(source))
+    reader = _PrefLibReader(source_name(source))
     for block in read_blocks(source):
         try:
             text = block.text.decode()
@@ -276,7 +276,7 @@ def read_preflib(source: Source, items: ItemCodes) -> Preferences:
 
 
 @dataclass
-class _Reader:
+class _PrefLibReader:
     """The lines read so far."""
 
     path: str
