@@ -44,7 +44,6 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("large", [True, False])
 def test_a_path_gives_the_local_model(client, folder, monkeypatch, large):
     if large:
-        monkeypatch.setattr(partitions, "SMALL_PARTITION", 0)
         monkeypatch.setattr(partitions, "BLOCKSIZE", 100)
     names = [f"x{k}" for k in range(10)] + ["rank", "weight"]
     expected = RankRLS(0.3).fit(folder, y="score", qid="query")

@@ -25,16 +25,12 @@ from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.dask.partitions import (
     Collection,
     ColumnBlock,
-    Frame,
     ItemBlock,
     Partitions,
     column_names,
     connected,
     gathered,
-    is_frame,
     item_array,
-    joined_columns,
-    largest_partition,
     reduced,
 )
 from kernelrank.dask.statistics import (
@@ -124,11 +120,6 @@ class DaskLearner(BaseEstimator):
         -------
         dask array or ndarray, shape (t,) or (t, n_outputs)
             A Dask array, not computed yet, if X is a Dask collection.
-
-        Notes
-        -----
-        A data frame from Parquet files is read by groups of columns, as by `fit`; the footers of its files are read
-        at once, to see whether its partitions are large.
         """
         model = self.to_local()
         if not is_dask_collection(X):
@@ -140,23 +131,10 @@ class DaskLearner(BaseEstimator):
         if names is not None and expected is not None and list(names) != list(expected):
             raise InvalidInputError("expected the columns of the training data in the same order; X has other columns")
         model.__dict__.pop("feature_names_in_", None)
-        rows = largest_partition(X) if is_frame(X) else None
-        joined = None if rows is None else joined_columns(X, rows)
-        if joined is not None:
-            return self._predict_joined(model, joined)
         if self._n_outputs() is None:
             return items.map_blocks(_predict, model, drop_axis=1, dtype=np.float64, meta=np.zeros(0))
         chunks = (items.chunks[0], (self._n_outputs(),))
         return items.map_blocks(_predict, model, chunks=chunks, dtype=np.float64, meta=np.zeros((0, 0)))
-
-    def _predict_joined(self, model: RankRLS, joined: Frame) -> da.Array:
-        """Predict where the partitions of a data frame are read by groups of columns."""
-        partitions = Partitions(joined, None, None, None, self.n_features_in_, None, 0, one_output=True)
-        parts = partitions.each(_predict_partition, ("X",), (model,))
-        shape = (np.nan,) if self._n_outputs() is None else (np.nan, self._n_outputs())
-        meta = np.zeros((0,) * len(shape))
-        arrays = [da.from_delayed(part, shape, meta=meta) for part in parts]
-        return da.concatenate(arrays, allow_unknown_chunksizes=True)
 
     def score(
         self,
@@ -249,10 +227,6 @@ class DaskLearner(BaseEstimator):
         return self
 
 
-def _predict_partition(_number: int, X: ItemBlock, model: RankRLS) -> Float:
-    return _predict(X, model)
-
-
 def _predict(X: ItemBlock, model: RankRLS) -> Float:
     """Predict the scores of one partition, which may be empty."""
     if X.shape[0] == 0:
@@ -300,9 +274,8 @@ n_features_in_, feature_names_in_
     Two passes: one over the labels of the queries and one over the items, O(m r²) in all, and r³/3 for the solution; a
     basis that is drawn needs one more to fetch its items. Each thread of a worker holds one partition, r² numbers and r
     for each part of a query that lies in several partitions; one worker holds the labels of all queries for a moment.
-    Partitions of Parquet files, by a path or by `dask.dataframe.read_parquet`, take about twice their size, since some
-    columns are read at a time; where a data frame does not allow that, Dask reads it whole, which takes six to nine
-    times the size of a partition. The client holds r² numbers.
+    Partitions of Parquet files take about three times their size where X is a path, since some columns are read at a
+    time; Dask reads those of a data frame whole, which takes six to nine times their size. The client holds r² numbers.
 
     Examples
     --------
@@ -735,7 +708,7 @@ class TrainingData:
         self.spanning = client.persist(delayed(QueryCounts.spanning)(counts))
         self.summary: QuerySummary = gathered(client, delayed(QueryCounts.summary)(counts))[0]
         self._check_mergeable(partitions.n_outputs)
-        self.partitions = partitions = partitions.in_column_groups(self.summary.sizes)
+        self.partitions = partitions
         self.features: FeatureMap
         self.basis: Basis | None
         self.features, self.basis = choose_map(

@@ -8,22 +8,18 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from pickle import PickleBuffer
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import cloudpickle  # type: ignore[import-untyped]
 import dask
 import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
-from dask.highlevelgraph import HighLevelGraph
-from dask.layers import ArrayBlockIdDep
 from distributed import Client, LocalCluster, get_client, progress
 from numpy.typing import ArrayLike, NDArray
 
-from kernelrank.base.arrays import Index, Labels, Matrix
+from kernelrank.base.arrays import Labels, Matrix
 from kernelrank.base.validation import is_path
 from kernelrank.errors import FileFormatError, InvalidInputError
 
@@ -33,9 +29,6 @@ if TYPE_CHECKING:
 
 NAMES = ("X", "y", "qid", "weight")
 
-SMALL_ARGUMENT = 4096
-"""Arguments of fewer bytes are sent with each task."""
-
 
 @dataclass(frozen=True)
 class Partitions:
@@ -44,8 +37,8 @@ class Partitions:
     Parameters
     ----------
     X, y, qid, weight : dask collections
-        Items, their scores, their query labels and weights; the last two may be None. The partitions of X may be arrays
-        even if the others are series (see `column_groups`).
+        Items, their scores, their query labels and weights; the last two may be None. The partitions of X are
+        arrays where it was a path.
     n_features : int
     names : ndarray of str, or None
         The names of the columns, if X is a data frame.
@@ -78,7 +71,8 @@ class Partitions:
         if y is None:
             raise InvalidInputError("this estimator requires y to be passed, but the target y is None")
         if is_path(X):
-            return cls._of_collections(*read_columns(X, y, qid, weight))
+            items, *beside = read_columns(X, y, qid, weight)
+            return replace(cls._of_collections(items, *beside), X=_in_column_groups(items))
         return cls._of_collections(X, y, qid, weight)
 
     @classmethod
@@ -116,92 +110,21 @@ class Partitions:
         """Return what the items are counted by: where they have labels, scores need not be read for that."""
         return self if self.qid is None else replace(self, y=None)
 
-    def in_column_groups(self, sizes: Index) -> Partitions:
-        """Return the same data, with large partitions of Parquet files read some columns at a time."""
-        joined = joined_columns(self.X, int(sizes.max(initial=0))) if is_frame(self.X) else None
-        return self if joined is None else replace(self, X=joined)
-
     def each(
         self, function: Callable[..., Any], names: Sequence[str] = NAMES, shared: Sequence[Any] = ()
     ) -> list[Delayed]:
-        """Apply a function to every partition, in one task with whatever makes the partition, where Dask can."""
-        pieces = [getattr(self, name) for name in names]
-        present = [piece for piece in pieces if piece is not None]
-        keys = [one if _is_sent_with_tasks(one) else delayed(one, traverse=False) for one in shared]
-        given = tuple(piece is not None for piece in pieces)
-        if isinstance(present[0], da.Array):
-            return _calls_on_blocks(present, keys, function, given)
-        return _calls_on_frames(present, keys, function, given)
+        """Apply a function to the number, the pieces and some shared arguments of every partition."""
+        pieces = [repeat(None) if (piece := getattr(self, name)) is None else _blocks(piece) for name in names]
+        once = [one if isinstance(one, Delayed) else delayed(one, traverse=False) for one in shared]
+        call = delayed(function)
+        return [call(number, *blocks, *once) for number, blocks in enumerate(zip(*pieces, strict=False))]
 
 
-def _is_sent_with_tasks(shared: object) -> bool:
-    """Whether an argument is a task already, or so small that each task may have a copy of its own."""
-    if isinstance(shared, Delayed):
-        return True
-    # Arrays are measured, not copied.
-    arrays: list[PickleBuffer] = []
-    head: bytes = cloudpickle.dumps(shared, protocol=5, buffer_callback=arrays.append)
-    return len(head) + sum(memoryview(array).nbytes for array in arrays) < SMALL_ARGUMENT
-
-
-def _calls_on_frames(
-    pieces: list[Any], shared: list[Any], function: Callable[..., Any], given: tuple[bool, ...]
-) -> list[Delayed]:
+def _blocks(collection: Collection) -> list[Delayed]:
+    """Return each partition of a collection."""
     # Dask joins the partitions of a file by how many columns are read: of X and of y not the same ones.
     with dask.config.set({"optimization.tune.active": False}):
-        calls = pieces[0].map_partitions(
-            _call_with_frames,
-            *pieces[1:],
-            *shared,
-            function=function,
-            given=given,
-            token=function.__name__.strip("_"),
-            meta=(None, object),
-            enforce_metadata=False,
-        )
-        return list(calls.to_delayed())
-
-
-def _calls_on_blocks(
-    pieces: list[Any], shared: list[Any], function: Callable[..., Any], given: tuple[bool, ...]
-) -> list[Delayed]:
-    # Blocks are matched by their number, whether their sizes are known or not; columns are never cut.
-    indexed = [part for piece in pieces for part in (piece, "ij"[: piece.ndim])]
-    out = "ij" if any(piece.ndim == 2 for piece in pieces) else "i"
-    calls = da.blockwise(
-        _call_with_blocks,
-        out,
-        ArrayBlockIdDep((pieces[0].chunks[0],)),
-        "i",
-        *indexed,
-        function=function,
-        given=given,
-        shared=shared,
-        token=function.__name__.strip("_"),
-        dtype=object,
-        meta=np.empty((0,) * len(out), dtype=object),
-        align_arrays=False,
-    )
-    return fused_tasks(calls)
-
-
-def _call_with_frames(
-    *arguments: object, function: Callable[..., Any], given: tuple[bool, ...], partition_info: dict[str, Any]
-) -> Any:
-    rest = iter(arguments)
-    pieces = [next(rest) if one else None for one in given]
-    return function(partition_info["number"], *pieces, *rest)
-
-
-def _call_with_blocks(
-    number: tuple[int, ...],
-    *blocks: ItemBlock | ColumnBlock,
-    function: Callable[..., Any],
-    given: tuple[bool, ...],
-    shared: list[Any],
-) -> Any:
-    rest = iter(blocks)
-    return function(number[0], *(next(rest) if one else None for one in given), *shared)
+        return list(np.ravel(collection.to_delayed()))
 
 
 def item_array(X: Collection) -> da.Array:
@@ -281,114 +204,6 @@ def _count_outputs(scores: Collection) -> tuple[int, bool]:
     return int(width), False
 
 
-# Column groups --------------------------------------------------------------------------------------------------------
-#
-# Column groups: a data frame from Parquet files, read some columns at a time into one array for each partition.
-#
-# Whoever reads all columns of a partition at once has the compressed bytes, the pages, an Arrow table and a data frame
-# of it in memory together: five to seven times the partition. An eighth of the columns takes an eighth of that beside
-# the array that they are written to. It is Dask's own reader that reads them, by the projections that it pushes down to
-# the files, and Dask's own fusion that makes one task of it all.
-
-SMALL_PARTITION = 2**24
-"""Partitions of less than this many bytes are read at once."""
-
-N_GROUPS = 8
-"""Into how many groups columns are divided: fewer need more memory, and more need more openings of the files."""
-
-MOST_READ_AGAIN = 2
-"""How often a column may be read on average, for the filters and expressions that the groups have in common."""
-
-
-def joined_columns(X: dd.DataFrame, n_rows: int) -> Frame | None:
-    """Return a data frame whose partitions are arrays read by groups of columns, or None where that does not pay.
-
-    Shapes: X (m, n_features).
-    """
-    names, dtype = list(X.columns), _item_dtype(X)
-    if len(set(names)) < len(names) or dtype is None or n_rows * len(names) * dtype.itemsize < SMALL_PARTITION:
-        return None
-    # Dask joins the partitions of a file by how many columns are read: of each group not the same ones.
-    with dask.config.set({"optimization.tune.active": False}):
-        groups = [list(group) for group in _column_groups(names)]
-        # Each alone: together they would be read as one, with all columns.
-        frames = [X[group].optimize(fuse=False) for group in groups]
-        whole = _n_columns_read(X.optimize(fuse=False))
-    read = [count for frame in frames if (count := _n_columns_read(frame)) is not None]
-    if whole is None or len(read) < len(frames) or sum(read) > MOST_READ_AGAIN * whole:
-        return None
-    options: dict[str, Any] = {"meta": (None, object), "enforce_metadata": False}
-    joined = frames[0].map_partitions(_begin, len(names), dtype, **options)
-    start = len(groups[0])
-    for frame, group in zip(frames[1:], groups[1:], strict=True):
-        joined = joined.map_partitions(_fill, frame, start, **options)
-        start += len(group)
-    return joined
-
-
-def largest_partition(X: dd.DataFrame) -> int | None:
-    """Return the number of rows of the largest partition of a data frame, from the footers of its Parquet files.
-
-    None where they do not: for other data frames, and for files whose rows are filtered as they are read.
-    """
-    try:
-        from dask.dataframe.dask_expr.io.parquet import ReadParquet
-    except ImportError:
-        return None
-    with dask.config.set({"optimization.tune.active": False}):
-        files = [node for node in X.optimize(fuse=False).expr.walk() if isinstance(node, ReadParquet)]
-    lengths = [node._get_lengths() for node in files]
-    if not lengths or any(one is None for one in lengths):
-        return None
-    return max((int(length) for one in lengths for length in one), default=0)
-
-
-def _item_dtype(X: dd.DataFrame) -> np.dtype[Any] | None:
-    """Return the type of the items of a data frame: float32 if that holds every column, or else float64.
-
-    None if some column is of a type that NumPy has no numbers for.
-    """
-    types = list(X.dtypes)
-    if not types or not all(isinstance(one, np.dtype) and one.kind in "fiub" for one in types):
-        return None
-    common = np.result_type(*types)
-    return common if common == np.float32 else np.dtype(np.float64)
-
-
-def _column_groups(names: list[Any]) -> list[list[Any]]:
-    """Divide columns into groups of neighbours."""
-    bounds = np.linspace(0, len(names), min(N_GROUPS, len(names)) + 1).astype(int)
-    return [names[start:stop] for start, stop in pairwise(bounds.tolist())]
-
-
-def _n_columns_read(frame: dd.DataFrame) -> int | None:
-    """Count the columns that an optimised data frame reads from Parquet files; None if it takes more than reading."""
-    try:
-        from dask.dataframe.dask_expr._expr import Blockwise
-        from dask.dataframe.dask_expr.io.parquet import ReadParquet
-    except ImportError:
-        # Dask keeps its expressions elsewhere now: what they read cannot be told, and partitions are read whole.
-        return None
-    total = 0
-    for node in frame.expr.walk():
-        if isinstance(node, ReadParquet):
-            total += len(node.columns)
-        elif not isinstance(node, Blockwise) or not node.dependencies():
-            return None
-    return total
-
-
-def _begin(frame: pd.DataFrame, n_columns: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Make room for all columns, one after the other as in a data frame, and write the first ones."""
-    return _fill(np.empty((n_columns, len(frame)), dtype=dtype).T, frame, 0)
-
-
-def _fill(X: NDArray[Any], frame: pd.DataFrame, start: int) -> NDArray[Any]:
-    """Write some columns to their place."""
-    X[:, start : start + frame.shape[1]] = frame.to_numpy(dtype=X.dtype)
-    return X
-
-
 # Parquet columns ------------------------------------------------------------------------------------------------------
 #
 # Parquet files as Dask data frames, where X is given as a path.
@@ -431,6 +246,37 @@ def read_columns(
     return data[names], data[y], None if qid is None else data[qid], None if weight is None else data[weight]
 
 
+def _in_column_groups(X: dd.DataFrame) -> Frame:
+    """Read the items of each partition as one array, an eighth of the columns at a time.
+
+    Whoever reads all columns at once has the compressed bytes, the pages, an Arrow table and a data frame of them in
+    memory together: six times the partition.
+    """
+    names = list(X.columns)
+    dtype = np.dtype(np.float32 if all(one == np.float32 for one in X.dtypes) else np.float64)
+    groups = [group.tolist() for group in np.array_split(np.array(names, dtype=object), min(8, len(names)))]
+    options: dict[str, Any] = {"meta": (None, object), "enforce_metadata": False}
+    with dask.config.set({"optimization.tune.active": False}):
+        # Each alone: together they would be read as one, with all columns.
+        frames = [X[group].optimize(fuse=False) for group in groups]
+    joined, start = frames[0].map_partitions(_begin, len(names), dtype, **options), len(groups[0])
+    for frame, group in zip(frames[1:], groups[1:], strict=True):
+        joined = joined.map_partitions(_fill, frame, start, **options)
+        start += len(group)
+    return joined
+
+
+def _begin(frame: pd.DataFrame, n_columns: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Make room for all columns, one after the other as in a data frame, and write the first ones."""
+    return _fill(np.empty((n_columns, len(frame)), dtype=dtype).T, frame, 0)
+
+
+def _fill(X: NDArray[Any], frame: pd.DataFrame, start: int) -> NDArray[Any]:
+    """Write some columns to their place."""
+    X[:, start : start + frame.shape[1]] = frame.to_numpy(dtype=X.dtype, na_value=np.nan)
+    return X
+
+
 def _with_floats(data: dd.DataFrame) -> dd.DataFrame:
     """Turn decimal numbers, as databases write them, and booleans into floats, as a local fit does."""
     import pandas as pd
@@ -456,65 +302,6 @@ def _opened(path: str) -> dd.DataFrame:
         raise FileFormatError("there is no such file or folder", path) from None
     except (OSError, ValueError) as error:
         raise FileFormatError(f"expected Parquet files: {error}", path) from None
-
-
-# Fused tasks ----------------------------------------------------------------------------------------------------------
-#
-# Fused tasks: what makes a partition and what is done with it, in one task.
-#
-# Dask makes one task of functions that are mapped over blocks, and of chains. Where blocks come from a list of tasks
-# instead, as from stacks of files or delayed readers, X, y and qid are three of these, and Dask leaves a task with
-# three inputs alone. It then reads many partitions before it uses one, and sends some from worker to worker.
-
-Key: TypeAlias = str | tuple[str, int]
-"""What Dask calls a task."""
-
-
-def fused_tasks(calls: da.Array) -> list[Delayed]:
-    """Return one task for each block of an array, which also does everything that only this block needs.
-
-    O(tasks) time; nothing is computed.
-    """
-    try:
-        from dask._task_spec import Task, convert_legacy_graph
-    except ImportError:
-        # Dask keeps its tasks elsewhere now, and leaves them as they are.
-        return list(calls.to_delayed().ravel())
-    keys = list(dask.core.flatten(calls.__dask_keys__()))
-    with dask.config.set({"optimization.fuse.active": False}):
-        graph = convert_legacy_graph(dict(calls.__dask_optimize__(calls.__dask_graph__(), calls.__dask_keys__())))
-    dependents: dict[Key, set[Key]] = {key: set() for key in graph}
-    for key, task in graph.items():
-        for needed in task.dependencies:
-            dependents.setdefault(needed, set()).add(key)
-    used = set(keys)
-    for key in keys:
-        own = _own_tasks(key, graph, dependents, used)
-        if len(own) > 1:
-            whole = Task.fuse(*(graph[one] for one in own), key=key)
-            for one in own:
-                del graph[one]
-            graph[key] = whole
-    layer = f"fused-{calls.name}"
-    collected = HighLevelGraph.from_collections(layer, graph, dependencies=())
-    return [Delayed(key, collected, layer=layer) for key in keys]
-
-
-def _own_tasks(key: Key, graph: dict[Key, Any], dependents: dict[Key, set[Key]], kept: set[Key]) -> set[Key]:
-    """Return the keys of a task and of those that it alone needs, directly or through others of them."""
-    from dask._task_spec import Alias, Task
-
-    own, waiting = {key}, list(graph[key].dependencies)
-    while waiting:
-        needed = waiting.pop()
-        task = graph.get(needed)
-        # Results that are on the cluster already, and what Dask says is to be left alone, are no tasks to join.
-        if needed in own or needed in kept or not isinstance(task, Task | Alias) or task.block_fusion:
-            continue
-        if dependents[needed] <= own:
-            own.add(needed)
-            waiting.extend(task.dependencies)
-    return own
 
 
 # Collection types -----------------------------------------------------------------------------------------------------
