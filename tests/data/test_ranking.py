@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from kernelrank.data import make_ranking, read_ranking, read_ranking_chunks, write_ranking
-from kernelrank.data.letor_rows import LetorLine, read_line, read_rows
+from kernelrank.data.letor_rows import LetorLine, LetorRows, read_line, read_rows
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 LETOR = b"""\
