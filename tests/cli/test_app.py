@@ -56,45 +56,6 @@ def test_help_imports_nothing_heavy():
         assert ended.stderr.strip() == "[]"
 
 
-AT_THE_END = "import sys, atexit; atexit.register(lambda: print(*sorted(m for m in sys.modules), file=sys.stderr))"
-
-
-def test_a_linear_fit_imports_neither_statistics_nor_data_frames(tmp_path):
-    (tmp_path / "train.txt").write_text("2 qid:1 1:3 # a\n1 qid:1 1:2 # b\n")
-    ended = started("fit", "train.txt", code=AT_THE_END, cwd=tmp_path)
-    assert ended.returncode == 0
-    imported = set(ended.stderr.split())
-    assert "sklearn.base" in imported
-    late = {
-        "scipy.stats._stats_py",
-        "scipy.optimize",
-        "pandas",
-        "pyarrow",
-        "sklearn.metrics",
-        "sklearn.model_selection",
-    }
-    assert not imported & late
-
-
-def test_what_is_imported_late_is_there_when_it_is_needed():
-    code = """
-import sys
-from kernelrank.cli.process import import_late
-import_late()
-import sklearn.base
-before = "scipy.stats._stats_py" in sys.modules, "pandas" in sys.modules
-import pandas
-from scipy.stats import rankdata
-import scipy.stats
-frame = pandas.DataFrame({"a": [3.0, 1.0]})
-from sklearn.preprocessing import StandardScaler
-scaler = StandardScaler().set_output(transform="pandas")
-print(before, rankdata([3, 1]), scipy.stats.norm.cdf(0.0), scaler.fit_transform(frame)["a"].tolist())
-"""
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
-    assert ended.stdout == "(False, False) [2. 1.] 0.5 [1.0, -1.0]\n", ended.stderr
-
-
 def test_without_typer_the_pip_line_is_what_people_see():
     ended = started("--help", code="import sys; sys.modules['typer'] = None")
     assert ended.returncode == 1
@@ -283,14 +244,6 @@ def test_a_stream_that_knows_few_letters_or_takes_no_more(run, tmp_path):
             told = ended(out=full)
         assert told.returncode == 1
         assert told.stderr.splitlines()[-1] == b"kernelrank: standard output: No space left on device"
-
-
-def test_help_shows_no_type_for_flags_and_lists_examples(run):
-    out = run("tune", "--help").out
-    assert "<bool>" not in out
-    assert "Examples:\n   kernelrank tune train.txt -o model.kr --report report.html" in "\n".join(
-        line.rstrip() for line in out.splitlines()
-    )
 
 
 def test_a_wrong_option_is_not_blamed_on_the_file(run, tmp_path):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 
 import pytest
 import typer
 
-from kernelrank import cli
 from kernelrank.base.text import OBEYED
-from kernelrank.cli import process
-from kernelrank.cli.failures import failures_told
+from kernelrank.cli.app import failures_told
 from kernelrank.data import read_items
 
 EVIL = "\x1b[31m\x9b2J\u202eevil"
@@ -109,74 +106,15 @@ def test_warnings_become_notes(run, monkeypatch, ranking):
     assert ended.err.startswith("note: of \\x1b")
 
 
-class TestInterruption:
-    @pytest.fixture
-    def stopped(self, monkeypatch):
-        monkeypatch.setattr(process, "_seen", [signal.SIGINT])
-        before = signal.getsignal(signal.SIGINT)
-        yield
-        signal.signal(signal.SIGINT, before)
-
-    @pytest.mark.parametrize(
-        "error", [SystemError("result with an exception set"), ValueError("x"), OSError(4, "EINTR")]
-    )
-    def test_whatever_it_is_reported_as(self, stopped, error, capsys):
-        with pytest.raises(typer.Exit) as ended, failures_told():
-            raise error
-        assert ended.value.exit_code == 130
-        assert "stopped; nothing was left half written" in capsys.readouterr().err
-
-    def test_before_the_command_runs(self, monkeypatch, capsys):
-        def interrupted():
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(cli, "_run", interrupted)
-        monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-        before = signal.getsignal(signal.SIGINT)
-        try:
-            with pytest.raises(SystemExit) as ended:
-                cli.main()
-        finally:
-            signal.signal(signal.SIGINT, before)
-        assert ended.value.code == 130
-        assert capsys.readouterr().err == "kernelrank: stopped; nothing was left half written\n"
+def test_interruption_of_a_command(capsys):
+    with pytest.raises(typer.Exit) as ended, failures_told():
+        raise KeyboardInterrupt
+    assert ended.value.exit_code == 130
+    assert "stopped; nothing was left half written" in capsys.readouterr().err
 
 
-LOST = """
-import os, signal, sys, time
-from kernelrank.cli import process as interruption
-interruption.AGAIN_SECONDS = 0.05
-interruption.watch_interruption()
-times = 0
-try:
-    try:
-        os.kill(os.getpid(), signal.SIGINT)
-    except KeyboardInterrupt:
-        times += 1
-        time.sleep(0.2)  # handled, and not disturbed
-    class Item:
-        def __del__(self):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.01)
-    Item()  # what is raised while it is deleted is lost
-    time.sleep(10)
-except KeyboardInterrupt:
-    times += 1
-    interruption.ignore_interruption()
-    time.sleep(0.2)
-print(times)
-"""
-
-
-def test_an_interruption_that_is_lost_comes_again():
-    ended = subprocess.run([sys.executable, "-c", LOST], capture_output=True, text=True, check=False, timeout=60)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "2\n", "")
-
-
-@pytest.mark.parametrize("body", ["raise KeyboardInterrupt", "exec('raise KeyboardInterrupt')"])
-def test_the_exit_code_of_an_interruption(body):
-    # Python itself would end by the signal after an interrupted exec.
-    program = f"import kernelrank.cli as cli\ndef run():\n    {body}\ncli._run = run\ncli.main()"
+def test_interruption_before_the_command_runs():
+    program = "import kernelrank.cli as cli\ndef run():\n    raise KeyboardInterrupt\ncli._run = run\ncli.main()"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (130, "kernelrank: stopped; nothing was left half written\n")
 

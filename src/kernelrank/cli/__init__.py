@@ -11,27 +11,16 @@ from types import TracebackType
 
 __all__ = ["main"]
 
-STOPPED = "stopped; nothing was left half written"
-
 
 def main() -> None:
     """Run the command; if typer is missing, print how to install it."""
-    from kernelrank.cli.process import ignore_interruption, import_late, interrupted, watch_interruption
-
     try:
-        import_late()
-        watch_interruption()
         _fill_closed_streams()
         sys.excepthook = _show_traceback
         _run()
     except KeyboardInterrupt:
-        _say(STOPPED)
+        _say("stopped; nothing was left half written")
         sys.exit(130)
-    except SystemExit as error:
-        # Whatever Ctrl-C was reported as on its way here.
-        raise SystemExit(130 if interrupted() and error.code else error.code) from None
-    finally:
-        ignore_interruption()
 
 
 def _run() -> None:

@@ -4,27 +4,99 @@ from __future__ import annotations
 
 import copy
 import importlib
-import inspect
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from kernelrank import __version__
-from kernelrank.cli.failures import failures_told
-from kernelrank.cli.options import Debug
+from kernelrank.base.progress import end_display
+from kernelrank.base.text import printable
+from kernelrank.cli.answer import remark, tell
 
-# Lazy group -----------------------------------------------------------------------------------------------------------
+# Errors in one line on standard error -----------------------------------------------------------------------------
 #
-# A group of commands that are imported by name, when they are called, and their help as a terminal shows it.
+# The exit code is 1 for data and requests, 130 for Ctrl-C; `--debug` shows where.
+
+
+@contextmanager
+def failures_told(ctx: typer.Context | None = None) -> Iterator[None]:
+    """Turn an exception of a command into a message on standard error and an exit code.
+
+    Usage errors pass: typer tells them and exits with 2.
+    """
+    try:
+        with _warnings_told():
+            yield
+    except KeyboardInterrupt as error:
+        end_display()
+        if _debugging(ctx):
+            sys.excepthook(type(error), error, error.__traceback__)
+        tell("stopped; nothing was left half written")
+        raise typer.Exit(130) from None
+    except BrokenPipeError:
+        # Whoever read the output has seen enough. What Python flushes at its end goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+    except Exception as error:
+        if _is_of_typer(error):
+            if isinstance(message := getattr(error, "message", None), str):
+                error.message = printable(message)  # type: ignore[attr-defined]
+            raise
+        end_display()
+        if _debugging(ctx):
+            raise
+        tell(_sentence(error))
+        raise typer.Exit(1) from None
+
+
+def _debugging(ctx: typer.Context | None) -> bool:
+    return ctx is not None and bool(ctx.meta.get("kernelrank.debug"))
+
+
+@contextmanager
+def _warnings_told() -> Iterator[None]:
+    """Print warnings that are not in the answer as notes, escaped, because they may quote data."""
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        remark(" ".join(str(message).split()))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def _is_of_typer(error: Exception) -> bool:
+    """Whether typer knows what to do: usage errors, exits; its click is its own in some versions."""
+    return any(kind.__module__.split(".")[0] in ("typer", "click") for kind in type(error).__mro__)
+
+
+def _sentence(error: Exception) -> str:
+    from kernelrank.errors import KernelRankError
+
+    if isinstance(error, KernelRankError):
+        return str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        what = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        return f"{os.fsdecode(error.filename)}: {what}"
+    if isinstance(error, OSError) and error.strerror is not None:
+        return f"the operating system says: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {error}" if str(error) else "not enough memory"
+    if isinstance(error, (ValueError, UnicodeError, ImportError)):
+        # scikit-learn refuses parameters and data with these; its sentences are meant for people, on several lines.
+        return " ".join(str(error).split())
+    return f"{type(error).__name__}: {error} (an unexpected error; --debug shows the traceback)"
+
+
+# Lazy group -------------------------------------------------------------------------------------------------------
 #
-# Help has flowing paragraphs, examples in one block, and no type beside a flag.
-
-EXAMPLE = "kernelrank "
-"""A paragraph of a docstring that begins like this is an example."""
-
-LONGEST_TYPE = 16
-"""How many characters the choices of an option may take beside its name."""
+# A group of commands that are imported by name, when they are called.
 
 
 class LazyGroup(TyperGroup):
@@ -57,12 +129,10 @@ class LazyGroup(TyperGroup):
                 shared = copy.copy(option)
                 shared.expose_value = False
                 command.params.append(shared)
-        tidy_help(command)
         return command
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help from the table."""
-        tidy_help(self)
         self._listing = True
         try:
             super().format_help(ctx, formatter)
@@ -78,66 +148,6 @@ class LazyGroup(TyperGroup):
         """Run a command; report errors in one line."""
         with failures_told(ctx):
             return super().invoke(ctx)
-
-
-def flowing(text: str) -> str:
-    r"""Join the lines of each paragraph, so that the terminal breaks them; put all examples into one block."""
-    if "\n  kernelrank " in text:
-        return text  # flowing already
-    paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n")]
-    prose = [part for part in paragraphs if part and not part.startswith(EXAMPLE)]
-    examples = [f"  {part}" for part in paragraphs if part.startswith(EXAMPLE)]
-    if examples:
-        prose.append("\n".join(["Examples:" if len(examples) > 1 else "Example:", *examples]))
-    return "\n\n".join(prose)
-
-
-def tidy_help(command: Any) -> None:
-    """Reformat the help of a command, and of the commands of a group, in place."""
-    if command.help:
-        command.help = flowing(command.help)
-    for parameter in command.params:
-        _shorten_type(parameter)
-    made = command.get_help_option
-
-    def get_help_option(ctx: Any) -> Any:
-        option = made(ctx)
-        _shorten_type(option)
-        return option
-
-    command.get_help_option = get_help_option
-    for inner in getattr(command, "commands", {}).values():
-        tidy_help(inner)
-
-
-def _shorten_type(option: Any) -> None:
-    """Write no type beside a flag, which takes no value; move a long list of choices into the help.
-
-    An argument that may be repeated says so by its name: newer versions of typer would write the type of a list there.
-    """
-    if getattr(getattr(option, "type_descriptor", None), "is_list", False) and hasattr(option, "display_type_rich"):
-        option.display_type_rich = lambda ctx: option.metavar if option.opts[0].startswith("-") else ""  # noqa: ARG005
-    if option is None or getattr(option, "metavar", None) is not None:
-        return
-    if getattr(option, "is_flag", False):
-        option.metavar = ""
-    choices = "|".join(map(str, _choices(option)))
-    if len(choices) > LONGEST_TYPE:
-        option.metavar = "CHOICE"
-        words = choices.split("|")
-        if not all(word in option.help for word in words):
-            option.help = f"One of {', '.join(words)}. {option.help}"
-    elif getattr(getattr(option, "type_descriptor", None), "is_ranged", False):
-        option.metavar = "NUMBER"
-
-
-def _choices(option: Any) -> tuple[Any, ...]:
-    """Return the words that an option takes; typer keeps them in two places, depending on its version."""
-    for holder in ("type_descriptor", "type"):
-        found = getattr(getattr(option, holder, None), "choices", None)
-        if found:
-            return tuple(found)
-    return ()
 
 
 # App ------------------------------------------------------------------------------------------------------------------
@@ -196,9 +206,18 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _remember_debug(ctx: typer.Context, wanted: bool) -> bool:
+    if wanted:
+        ctx.meta["kernelrank.debug"] = True
+    return wanted
+
+
 @app.callback()
 def kernelrank(
-    debug: Debug = False,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", help="Show the full traceback of an error.", callback=_remember_debug, is_eager=True),
+    ] = False,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
     ] = False,

@@ -475,7 +475,6 @@ def serve(
     kernelrank serve models --port 8080
     """
     check_extra("serve", "starlette", "uvicorn", "orjson")
-    import scipy.stats  # noqa: F401, before there are threads: two of them cannot import late
 
     from kernelrank.serving import ServedModels, ServiceLimits, create_app
     from kernelrank.serving.service import GracefulServer, log_as_json

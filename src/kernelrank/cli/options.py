@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kernelrank.cli.failures import DEBUG
-
 if TYPE_CHECKING:
     from kernelrank.data import Items
     from kernelrank.metrics import Measure, MeasureResult
@@ -19,23 +17,12 @@ if TYPE_CHECKING:
 TIES_BY_NAME = "ties by descending item name"
 """How trec_eval places items with the same score."""
 
-FILE = "The file"
 DATA = "Reading the data file"
 PREFERENCES = "Reading preferences"
 LEARNER = "Model"
 RULES = "Conventions of the measures"
 
 
-def _remember_debug(ctx: typer.Context, wanted: bool) -> bool:
-    if wanted:
-        ctx.meta[DEBUG] = True
-    return wanted
-
-
-Debug = Annotated[
-    bool,
-    typer.Option("--debug", help="Show the full traceback of an error.", callback=_remember_debug, is_eager=True),
-]
 AsJSON = Annotated[bool, typer.Option("--json", help="Write only JSON to standard output.")]
 Model = Annotated[Path, typer.Argument(help="Model file, written by kernelrank fit or tune.", show_default=False)]
 Report = Annotated[
