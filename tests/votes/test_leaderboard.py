@@ -171,7 +171,7 @@ def test_features_integrate_both_variances_out():
 
 def test_the_evidence_with_features_is_that_of_the_exact_likelihood():
     votes, X = Votes.count(2, np.array([[0, 1]] * 3 + [[1, 0]])), np.array([[1.0], [-1.0]])
-    problem, errors = score_estimate._LatticeProblem(votes, X, start(3), np.ones(2)), []
+    problem, errors = score_estimate._Mixture(votes, X, start(3), np.ones(2)), []
     for first, second in itertools.product((0.1, 1.0, 2.0), repeat=2):
         found = problem.component(np.log([first, second]), np.zeros(3), np.zeros(1)).log_weight
         found -= np.log(first) + 1.5 * np.log(second) - (first**2 + second**2) / 8
@@ -198,9 +198,10 @@ def test_features_that_explain_everything_narrow_the_intervals():
 @pytest.mark.parametrize(("won", "lost"), [(1, 0), (3, 0), (2, 1), (10, 3)])
 def test_the_evidence_is_that_of_the_exact_likelihood(won, lost):
     votes = Votes.count(2, np.array([[0, 1]] * won + [[1, 0]] * lost))
-    problem, errors = score_estimate._ScaleProblem(votes, start(2)), []
+    problem, errors = score_estimate._Mixture(votes, np.zeros((2, 0)), start(2), np.ones(1)), []
     for tau in (0.1, 0.5, 1.0, 2.0, 3.0):
-        found = problem.component(tau, np.zeros(2), np.zeros(1)).log_weight - score_estimate.prior_log_density(tau)
+        found = problem.component(np.log([tau]), np.zeros(2), np.zeros(1)).log_weight
+        found -= score_estimate.prior_log_density(tau)
         d, step = np.linspace(-12 * tau, 12 * tau, 100_001, retstep=True)  # for a standard deviation of √2 τ
         density = np.exp(-((d / (2 * tau)) ** 2)) / np.sqrt(4 * np.pi) / tau
         errors.append(found + 1.0 - np.log((density * expit(d) ** won * expit(-d) ** lost).sum() * step))

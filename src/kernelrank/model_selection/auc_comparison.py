@@ -248,7 +248,7 @@ def compare_auc(
 
 
 @dataclass(frozen=True, eq=False)
-class _Side:
+class _Compared:
     """An estimator with its items, or given scores."""
 
     estimator: Any
@@ -272,12 +272,12 @@ class _Side:
         return _Held(task, held_out_components(task), None)
 
 
-def _side(value: Any, X: Any) -> _Side:
+def _side(value: Any, X: Any) -> _Compared:
     if not hasattr(value, "fit"):
-        return _Side(None, None, check_scores(value, X))
+        return _Compared(None, None, check_scores(value, X))
     if X is None:
         raise InvalidInputError(f"{type(value).__name__} needs X to train on; got X=None")
-    return _Side(value, X, None)
+    return _Compared(value, X, None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,14 +24,7 @@ from kernelrank.estimators.posterior import ScoreComparison
 from kernelrank.features import ExplicitFeatures
 from kernelrank.votes.likelihood import LogisticVotes, SquaredVotes, VoteModel
 from kernelrank.votes.posterior import ItemPosterior, judge_agreement, most_telling_pairs, votes_to_tell_apart
-from kernelrank.votes.score_estimate import (
-    MIXED_LIMIT,
-    ScoreEstimate,
-    estimate_scores,
-    mix_feature_scores,
-    mix_scores,
-    scores_at,
-)
+from kernelrank.votes.score_estimate import MIXED_LIMIT, ScoreEstimate, estimate_scores, mix_scores, scores_at
 from kernelrank.votes.votes import VoteGaps, Votes, named_features, nearest_names, number_votes, standardised
 
 # Ranked items ---------------------------------------------------------------------------------------------------------
@@ -526,11 +519,11 @@ class Leaderboard(RankedItems):
         if n:
             sizes.insert(0, (slice(0, n), float(n) ** -0.5))
         found = estimate_scores(self.model, Phi, votes, sizes=sizes, seed=self.random_state)
-        posterior = ItemPosterior(Phi, votes, found)
-        if self.X_fit_ is None or Phi.n_columns > MIXED_LIMIT:
-            return mix_scores(votes, found, posterior.freedom)
-        X = self.X_fit_.toarray() if is_sparse(self.X_fit_) else np.asarray(self.X_fit_)
-        return mix_feature_scores(votes, X, found, posterior.unknown)
+        if Phi.n_columns > MIXED_LIMIT:
+            return found
+        X: Any = np.zeros((Phi.n_items, 0)) if self.X_fit_ is None else self.X_fit_
+        X = X.toarray() if is_sparse(X) else np.asarray(X)
+        return mix_scores(votes, X, found, ItemPosterior(Phi, votes, found).unknown)
 
     def _keep_estimate(self, estimate: ScoreEstimate, votes: Votes) -> None:
         self.coef_, self.prior_ = estimate.mean, estimate.prior

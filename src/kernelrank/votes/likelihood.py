@@ -153,13 +153,6 @@ def loss_errors(votes: Votes, point: VoteLoss, d: Float, theta: float | None, er
 #
 # Two equal items whose votes are ties in half of the cases have ``w = 2``; without ties w is 1.
 
-NODES = 21
-"""The points of the rule: enough for nine digits where the standard deviation of a difference is below 4."""
-
-
-UNTIED = 2.0
-"""So many votes that are no ties are added where their odds are estimated."""
-
 
 class VoteModel(Protocol):
     """How probable votes are, given the difference of two scores."""
@@ -260,14 +253,14 @@ class LogisticVotes:
     def fitted(self, votes: Votes, d: Float, freedom: float) -> LogisticVotes:  # noqa: ARG002
         """Return the model with the odds of ties at which as many are expected as there are.
 
-        `UNTIED` more votes that are no ties keep the odds finite, and make scores rather too uncertain where votes are
+        Two more votes that are no ties keep the odds finite, and make scores rather too uncertain where votes are
         few.
         """
         tied, total = float(votes.tied.sum()), float(votes.total.sum())
         if tied == 0:
             return self
         p = decided_probability(d)
-        observed = tied / (total - tied + UNTIED)
+        observed = tied / (total - tied + 2.0)
         model = LogisticVotes(2.0 * observed)
         for _ in range(4):
             expected = float(votes.total @ model.ties(p))
@@ -319,7 +312,8 @@ class SquaredVotes:
 @cache
 def _rule() -> tuple[Float, Float]:
     """Return the points and weights of Gauss and Hermite's rule for the standard normal distribution."""
-    points, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    # 21 points give nine digits where the standard deviation of a difference is below 4.
+    points, weights = np.polynomial.hermite_e.hermegauss(21)
     return points, weights / weights.sum()
 
 

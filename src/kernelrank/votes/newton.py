@@ -32,15 +32,6 @@ LinearSystem = Literal["auto", "cholesky", "conjugate_gradient"]
 SPARSE_LIMIT, DENSE_LIMIT = 2_000, 10_000
 """The largest system that is factorised for sparse and for dense features."""
 
-FORCING, FINAL = 0.1, 1e-4
-"""The relative residuals at which conjugate gradients leave the first steps, and the last one."""
-
-INNER = 2_000
-"""The largest number of conjugate-gradient steps in a Newton step."""
-
-PATIENCE = 3
-"""After so many steps that did not halve the bound of the gap, rounding is the cause."""
-
 
 @dataclass(frozen=True)
 class VoteSolution(CertifiedSolution):
@@ -76,7 +67,7 @@ class VoteNewton:
         self, problem: VoteProblem, alpha: float, *, start: Float | None = None, step: Step | None = None
     ) -> VoteSolution:
         """Solve for one alpha, from the unknowns of another solution if they are given."""
-        path = _Path(problem, alpha, np.zeros(problem.size) if start is None else start, self)
+        path = _VotePath(problem, alpha, np.zeros(problem.size) if start is None else start, self)
         certificate, stopped = self._follow(path, step)
         if certificate > self.tol and not stopped:
             warn_of_gap("Newton's method", path.n_iter, certificate, self.tol, exhausted=path.exhausted)
@@ -95,7 +86,7 @@ class VoteNewton:
             _first_std(whole) if whole is not None and problem.unknowns.side_bias else None,
         )
 
-    def _follow(self, path: _Path, step: Step | None) -> tuple[float, bool]:
+    def _follow(self, path: _VotePath, step: Step | None) -> tuple[float, bool]:
         """Take steps until the gap is proved, or no step is left; return it, and whether `step` stopped them."""
         near = False
         while True:
@@ -133,7 +124,7 @@ class _Line:
         return norm + float(point.items @ self.d_scores) + float(point.effects @ self.d[:q])
 
 
-class _Path:
+class _VotePath:
     """The point that Newton's method has come to."""
 
     def __init__(self, problem: VoteProblem, alpha: float, x: Float, options: VoteNewton) -> None:
@@ -166,7 +157,7 @@ class _Path:
     @property
     def exhausted(self) -> bool:
         """Whether more steps will not help."""
-        return self.stale >= PATIENCE
+        return self.stale >= 3  # steps that did not halve the bound of the gap: rounding is the cause
 
     def advance(self) -> None:
         """Take one Newton step."""
@@ -218,9 +209,9 @@ class _Path:
 
         inverse = 1.0 / (problem.hessian_diagonal(point) + 2.0 * penalty)
         precondition: Callable[[Float], Float] = lambda v: inverse * v  # noqa: E731
-        aim = np.sqrt(0.1 * self.options.tol * self.objective / self.remainder) if self.remainder > 0 else FORCING
-        forcing = float(np.clip(aim, FINAL, FORCING)) if self.gap > self.options.tol else FINAL
-        return solve_roughly(hessian, -self.gradient, precondition, np.zeros_like(self.f), forcing, INNER)
+        aim = np.sqrt(0.1 * self.options.tol * self.objective / self.remainder) if self.remainder > 0 else 0.1
+        forcing = float(np.clip(aim, 1e-4, 0.1)) if self.gap > self.options.tol else 1e-4
+        return solve_roughly(hessian, -self.gradient, precondition, np.zeros_like(self.f), forcing, 2_000)
 
     def factor(self) -> Float:
         """Return the factor of the precision of all unknowns.
@@ -283,9 +274,6 @@ JudgeEffect: TypeAlias = Literal["side", "scale"]
 LIGHT = 0.005
 """The penalty of the side bias and of θ: a normal prior with a standard deviation of 10, far wider than any effect that
 is seen, so that one-sided votes have a finite minimum. It does not depend on alpha, whose size follows the features."""
-
-STEPS = 32
-"""By how many roundings scores that were kept up to date may differ from those computed anew."""
 
 
 @dataclass(frozen=True)
@@ -504,7 +492,8 @@ class VoteProblem:
         q, votes, loss = self.unknowns.size, self.votes, point.loss
         scale = point.scale
         largest = float(self._magnitudes @ np.abs(x[q:]))
-        score_error = sum_error(self.features.longest_row + STEPS) * largest
+        # By 32 roundings at most scores that were kept up to date differ from those computed anew.
+        score_error = sum_error(self.features.longest_row + 32) * largest
         ends = np.abs(f)[votes.head] + np.abs(f)[votes.tail]
         error = scale * (2.0 * score_error + sum_error(8) * ends) + sum_error(8) * np.abs(point.eta)
         if point.rows is not None:
@@ -567,8 +556,6 @@ INVERSE_LIMIT = 1_000
 DRAWS = 64
 """How many draws stand for the inverse beyond that: standard errors are right to a few per cent."""
 
-TOLERANCE = 1e-6
-
 
 class DensePrecision:
     """The precision matrix A as a dense array, with its inverse.
@@ -599,7 +586,7 @@ class DensePrecision:
 
     def pair_variances(self) -> Float:
         """Return the variance of the difference of each row of votes."""
-        return self.difference_variances(self.votes.head, self.votes.tail)
+        return self.votes.difference_variances(self.covariance)
 
     def difference_variances(self, first: Index, second: Index) -> Float:
         """Return the variances of differences of scores."""
@@ -612,9 +599,7 @@ class DensePrecision:
 
     def centred_variances(self, centre: Index) -> Float:
         """Return the variances of all scores, less the mean score of the items `centre`."""
-        S = self.covariance
-        mean = S[:, centre].mean(axis=1)
-        return np.asarray(np.maximum(np.diagonal(S) - 2.0 * mean + mean[centre].mean(), 0.0))
+        return np.asarray(np.maximum(centred_variances(self.covariance, centre), 0.0))
 
 
 class SampledPrecision:
@@ -640,7 +625,7 @@ class SampledPrecision:
         """Return ``A⁻¹ b``, for one column or several."""
         right = b[:, None] if b.ndim == 1 else b
         operator = Operator(self._multiply, lambda v: v, right, by_diagonal(self.diagonal), lambda x: x)
-        solved = np.asarray(ConjugateGradient(TOLERANCE).solve(operator, 0.0).unknowns)
+        solved = np.asarray(ConjugateGradient(1e-6).solve(operator, 0.0).unknowns)
         return solved[:, 0] if b.ndim == 1 else solved
 
     def _multiply(self, c: Float) -> Float:
@@ -719,6 +704,12 @@ def _inverse(A: Float) -> Float:
             inverse, _ = lapack.dpotri(factor, lower=0)
             return np.asarray(np.triu(inverse) + np.triu(inverse, 1).T)
         more = 10.0 * more if more else 1e-15 * float(diagonal.max())
+
+
+def centred_variances(S: Float, centre: Index) -> Float:
+    """Return the variances of all scores less the mean score of the items `centre`, for the covariance S of scores."""
+    mean = S[:, centre].mean(axis=1)
+    return np.asarray(np.diagonal(S) - 2.0 * mean + mean[centre].mean())
 
 
 def _mean_square(draws: Float) -> Float:

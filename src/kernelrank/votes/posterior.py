@@ -15,9 +15,6 @@ from kernelrank.votes.newton import DensePrecision, VotePrecision, precision_of
 from kernelrank.votes.score_estimate import SEEN, ScoreEstimate
 from kernelrank.votes.votes import Votes
 
-BANDS = 64
-"""Into so many bands of similar variance many items are sorted to be counted."""
-
 
 @dataclass(frozen=True, eq=False)
 class ItemPosterior:
@@ -177,7 +174,7 @@ class ItemPosterior:
         """Count, for independent items, with the largest variance of a band for all in it."""
         z, m = self.quantile(confidence), len(self.scores)
         above, below = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
-        for band in np.array_split(np.argsort(self.std, kind="stable"), BANDS):
+        for band in np.array_split(np.argsort(self.std, kind="stable"), 64):
             if len(band):
                 sorted_scores = np.sort(self.scores[band])
                 reach = z * np.hypot(self.std, self.std[band].max())
@@ -225,12 +222,6 @@ class ItemPosterior:
 # After n more votes on the pair the variance is ``v / (1 + n h v)``. A difference of d is found at a two-sided
 # confidence, with probability `power`, once its standard deviation is ``d / (z_confidence + z_power)``.
 
-CANDIDATES = 100
-"""Where not all covariances are known, so many of the least certain items are looked at, and count as independent."""
-
-EQUAL = 1e-9
-"""Gains that differ by less, relatively, are equal."""
-
 
 def most_telling_pairs(posterior: ItemPosterior, n: int) -> list[tuple[int, int]]:
     """Return the n most informative pairs of items to vote on, the best first.
@@ -239,8 +230,8 @@ def most_telling_pairs(posterior: ItemPosterior, n: int) -> list[tuple[int, int]
     100 from there on; standard deviations are those that `table` needs as well.
     """
     items = np.arange(len(posterior.scores), dtype=np.int64)
-    if not posterior.knows_covariances:
-        items = np.argsort(-posterior.std, kind="stable")[:CANDIDATES].astype(np.int64)
+    if not posterior.knows_covariances:  # the least certain items, which count as independent
+        items = np.argsort(-posterior.std, kind="stable")[:100].astype(np.int64)
     f = posterior.scores[items]
     S = posterior.covariance(items) if posterior.knows_covariances else np.diag(posterior.std[items] ** 2)
     taken = np.tri(len(items), dtype=bool)
@@ -251,7 +242,7 @@ def most_telling_pairs(posterior: ItemPosterior, n: int) -> list[tuple[int, int]
         h = single_curvature(posterior, f[:, None] - f, v)
         gain = np.where(taken, -1.0, h * v)
         # Of pairs that differ by rounding only, the first one: the same votes give the same answer on every machine.
-        best_of_all = np.argmax(gain >= (1.0 - EQUAL) * gain.max())
+        best_of_all = np.argmax(gain >= (1.0 - 1e-9) * gain.max())
         i, j = (int(place) for place in np.unravel_index(int(best_of_all), gain.shape))
         taken[i, j] = True
         column = S[:, i] - S[:, j]
@@ -303,9 +294,6 @@ def votes_to_tell_apart(
 # standard deviation; a judge who votes at random, or against the others, has a small value. Its variance counts that f'
 # is uncertain. Votes against a large logit are rare and count much, so that the sum is skewed; its tail is that of the
 # gamma distribution with the same first three moments (Pearson's type III).
-
-FALSE_DISCOVERIES = 0.05
-"""The share of flagged judges that may vote as the others do [BH95]_."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -391,14 +379,13 @@ def _row_variances(own: Votes, S: Float) -> Float:
     """Return the variances of the differences, from the covariance of the scores or its diagonal."""
     if S.ndim == 1:
         return S[own.head] + S[own.tail]
-    single = np.diagonal(S)
-    return np.asarray(np.maximum(single[own.head] + single[own.tail] - 2.0 * S[own.head, own.tail], 0.0))
+    return own.difference_variances(S)
 
 
 def _flagged(pvalue: Float) -> NDArray[np.bool_]:
-    """Return which p-values are discoveries at the false discovery rate [BH95]_."""
+    """Return which p-values are discoveries at a false discovery rate of 5 % [BH95]_."""
     order = np.argsort(pvalue)
-    line = FALSE_DISCOVERIES * np.arange(1, len(pvalue) + 1) / len(pvalue)
+    line = 0.05 * np.arange(1, len(pvalue) + 1) / len(pvalue)
     below = np.flatnonzero(pvalue[order] <= line)
     flagged = np.zeros(len(pvalue), dtype=bool)
     if len(below):

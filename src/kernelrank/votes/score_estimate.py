@@ -15,8 +15,8 @@ the mean of a scaled inverse χ² distribution with γ + ν degrees of freedom: 
 size s seen before. The distribution is skewed: its mode, with γ + ν + 2 in the denominator, is smaller than its mean,
 and much smaller where items and votes are few; intervals would be shorter. Taking the mode of the scores and the
 curvature at it for mean and precision (Laplace) would make variances smaller yet. Intervals take Student's quantile at
-γ + ν degrees of freedom. For up to 400 coefficients variances are integrated out instead (`score_mixture`, and
-`feature_mixture` with features); least squares without features keeps the estimate.
+γ + ν degrees of freedom. For up to 400 coefficients variances are integrated out instead (`mix_scores`); least squares
+without features keeps the estimate.
 ``benchmarks/leaderboard_intervals_cover.py`` measures the coverage of the intervals, and
 ``leaderboard_intervals_with_features_cover.py`` that with features.
 
@@ -27,7 +27,7 @@ and moves the mean by ``A⁻¹ q μ``. What this adds is kept as one column for 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from itertools import product
 
 import numpy as np
 from scipy.linalg import lapack
@@ -35,24 +35,22 @@ from scipy.linalg import lapack
 from kernelrank.base.arrays import Float, Index
 from kernelrank.features import ColumnFeatures
 from kernelrank.votes.likelihood import LogisticVotes, SquaredVotes, VoteModel, decided_probability, vote_loss
-from kernelrank.votes.newton import DensePrecision, Unknowns, VoteNewton, VotePrecision, VoteProblem, precision_of
+from kernelrank.votes.newton import (
+    DensePrecision,
+    Unknowns,
+    VoteNewton,
+    VotePrecision,
+    VoteProblem,
+    centred_variances,
+    precision_of,
+)
 from kernelrank.votes.votes import Votes
 
 SEEN = 2.1
 """ν: a prior with a mean, so that votes that say nothing have a finite variance, and a weak one."""
 
-USUAL_SIZE = {"bradley_terry": 0.5, "least_squares": 0.25}
-"""s of scores in their unit: logits, or differences of votes that are 1 or -1, half as large for small ones."""
-
-PASSES, TOLERANCE, ROUGH = 200, 1e-6, 1e-3
-"""The largest number of passes, and the changes of scores and of logarithms of variances that end them; the latter for
-many items, whose variances are estimates."""
-
 LONGEST_STEP = 3.0
 """No difference moves farther in one pass."""
-
-FEW_DRAWS = 16
-"""For passes over many items."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +82,14 @@ def estimate_scores(
     step of conjugate gradients.
     """
     model: VoteModel = LogisticVotes() if kind == "bradley_terry" else SquaredVotes()
-    groups = [(part, (USUAL_SIZE[kind] * size) ** 2) for part, size in sizes]
+    # s in the unit of scores: logits, or differences of votes that are 1 or -1, half as large for small ones.
+    usual = 0.5 if kind == "bradley_terry" else 0.25
+    groups = [(part, (usual * size) ** 2) for part, size in sizes]
     mean, variance = np.zeros(features.n_columns), np.zeros(len(votes.pairs))
     prior = np.empty(features.n_columns)
     for part, size in groups:
         prior[part] = 1.0 / size
-    for _ in range(PASSES):
+    for _ in range(200):
         precision, curvature, moved = _newton_step(model, features, votes, mean, variance, prior, seed)
         mean = mean + moved
         before, variance = variance, precision.pair_variances()
@@ -98,7 +98,9 @@ def estimate_scores(
         d = votes.differences(features.multiply(mean))
         model, earlier = model.fitted(votes, d, len(mean) - float(freedom.sum())), model
         changes += [_size(moved), _size(variance - before), _noise_change(model, earlier)]
-        if max(changes) <= (TOLERANCE if isinstance(precision, DensePrecision) else ROUGH):
+        if max(changes) <= (
+            1e-6 if isinstance(precision, DensePrecision) else 1e-3
+        ):  # many items: variances are estimates
             break
     precision, curvature, _ = _newton_step(model, features, votes, mean, variance, prior, seed)
     freedom = prior * precision.coefficient_variances()
@@ -116,7 +118,7 @@ def _newton_step(
 ) -> tuple[VotePrecision, Float, Float]:
     """Return A, the curvature of each row, and the step from the mean."""
     gradient, curvature = model.expected(votes, votes.differences(features.multiply(mean)), variance)
-    precision = precision_of(features, votes, curvature, prior, seed=seed, draws=FEW_DRAWS)
+    precision = precision_of(features, votes, curvature, prior, seed=seed, draws=16)
     step = precision.solve(-features.transpose_multiply(votes.item_sums(gradient)) - prior * mean)
     longest = float(np.abs(votes.differences(features.multiply(step))).max())
     return precision, curvature, step * min(1.0, LONGEST_STEP / longest) if longest > 0 else step
@@ -187,134 +189,8 @@ def scores_at(kind: str, features: ColumnFeatures, votes: Votes, alpha: float, s
 # mean is that of the mixture; deviations of the means from it are columns of their own, beside the precision at the τ
 # whose mean variance is that of the mixture. The limits of a score are quantiles of its mixture of normal
 # distributions. Those of a difference reach as far as a mixture with the mean variances of all components says.
-
-MIXED_LIMIT = 400
-"""The largest number of items for which τ is integrated out: more items determine it well, and take long."""
-
-FEW_OPEN = 0.03
-"""Where the prior decides a smaller share of the scores, τ does not matter."""
-
-MIXTURE_STEP, LOWEST, HIGHEST = 0.35, 0.02, 20.0
-"""The longest step in log τ, and the range of τ."""
-
-MIXTURE_FADED = 4.5
-"""Where the logarithm of the weight is so much below the largest, values of τ end."""
-
-MIXTURE_PASSES, MIXTURE_TOLERANCE, MIXTURE_MOVE = 60, 1e-4, 3.0
-"""As in `score_estimate`, for each τ."""
-
-
-def prior_log_density(tau: float) -> float:
-    """Return the logarithm of the density of log τ, up to a constant."""
-    return 1.5 * float(np.log(tau)) - tau**2 / 8.0
-
-
-@dataclass(frozen=True, eq=False)
-class _ScaleComponent:
-    """The posterior for one τ.
-
-    Its mean, the variances of differences of compared items, the logarithm of its weight, the scores of voted items
-    less their mean, and the mean of the variances of these.
-    """
-
-    mean: Float
-    pairs: Float
-    log_weight: float
-    scores: Float
-    variance: float
-
-
-def mix_scores(votes: Votes, estimate: ScoreEstimate, freedom: float) -> ScoreEstimate:
-    """Integrate out the variance of scores, unless there are many items or it does not matter.
-
-    Some 8 to 15 values of τ with about 10 passes each, O(k + m³) time a pass.
-    """
-    m = votes.n_items
-    one_variance = estimate.moves.shape[1] == 1 and isinstance(estimate.model, LogisticVotes)
-    if not one_variance or m > MIXED_LIMIT or m - 1 - (freedom - SEEN) < FEW_OPEN * m:
-        return estimate
-    centre = -0.5 * float(np.log(estimate.prior[0]))
-    step = min(MIXTURE_STEP, 0.6 * float(np.sqrt(2.0 / freedom)))
-    problem = _ScaleProblem(votes, estimate)
-    logs, found = [centre], [problem.component(np.exp(centre), estimate.mean, np.zeros(len(votes.pairs)))]
-    for direction in (step, -step):
-        here, log = found[0], centre + direction
-        while LOWEST < np.exp(log) < HIGHEST:
-            here = problem.component(np.exp(log), here.mean, here.pairs)
-            logs.append(log)
-            found.append(here)
-            if here.log_weight < max(one.log_weight for one in found) - MIXTURE_FADED:
-                break
-            log += direction
-    return problem.mixture(np.array(logs), found)
-
-
-class _ScaleProblem:
-    """Votes on items that have one coefficient each."""
-
-    def __init__(self, votes: Votes, estimate: ScoreEstimate) -> None:
-        self.given, m = (votes, estimate.model), votes.n_items
-        self.model, self.votes = estimate.model.freeze(votes, votes.differences(estimate.mean))
-        head, tail = votes.head, votes.tail
-        self.places = np.concatenate([head * m + head, tail * m + tail, head * m + tail, tail * m + head])
-        self.voted: Index = np.flatnonzero(votes.item_totals(votes.total) > 0)
-
-    def covariance(self, curvature: Float, q: float) -> Float:
-        """Return the inverse of ``A = Dᵀ diag(curvature) D + q I``."""
-        m = self.votes.n_items
-        weights = np.concatenate([curvature, curvature, -curvature, -curvature])
-        A: Float = np.bincount(self.places, weights=weights, minlength=m * m).astype(np.float64).reshape(m, m)
-        A[np.diag_indices(m)] += q
-        return np.asarray(np.linalg.inv(A))
-
-    def pair_variances(self, S: Float) -> Float:
-        """Return the variances of the differences of compared items."""
-        head, tail, own = self.votes.head, self.votes.tail, np.diagonal(S)
-        return np.asarray(np.maximum(own[head] + own[tail] - 2.0 * S[head, tail], 0.0))
-
-    def component(self, tau: float, mean: Float, variance: Float) -> _ScaleComponent:
-        """Find the posterior for one τ from the mean and variances of another."""
-        votes, q = self.votes, tau**-2.0
-        for _ in range(MIXTURE_PASSES):
-            gradient, curvature = self.model.expected(votes, votes.differences(mean), variance)
-            S = self.covariance(curvature, q)
-            moved = -S @ (votes.item_sums(gradient) + q * mean)
-            moved *= min(1.0, MIXTURE_MOVE / max(float(np.abs(votes.differences(moved)).max()), MIXTURE_MOVE))
-            before, variance, mean = variance, self.pair_variances(S), mean + moved
-            if max(np.abs(moved).max(), np.abs(variance - before).max()) <= MIXTURE_TOLERANCE:
-                break
-        loss, rest = self.model.expected_loss(votes, votes.differences(mean), variance)
-        squares = float(mean @ mean) + float(np.trace(S))
-        evidence = 0.5 * (len(mean) * float(np.log(q)) + float(np.linalg.slogdet(S)[1]) - q * squares)
-        evidence += 0.5 * float(rest.sum()) - float(loss.sum())
-        own = S[np.ix_(self.voted, self.voted)]
-        scores = mean[self.voted] - mean[self.voted].mean()
-        spread = float(np.trace(own) - own.mean(axis=0).sum()) / len(own)
-        return _ScaleComponent(mean, variance, evidence + prior_log_density(tau), scores, spread)
-
-    def mixture(self, logs: Float, found: list[_ScaleComponent]) -> ScoreEstimate:
-        """Add the components up."""
-        weight = np.array([one.log_weight for one in found])
-        weight = np.exp(weight - weight.max())
-        weight /= weight.sum()
-        means, scores = np.array([one.mean for one in found]), np.array([one.scores for one in found])
-        own, mean = np.array([one.variance for one in found]), weight @ means
-        order = np.argsort(own)
-        log = float(np.interp(weight @ own, own[order], logs[order]))
-        q, variance = float(np.exp(-2.0 * log)), found[int(np.argmin(np.abs(logs - log)))].pairs
-        votes, model = self.given
-        for _ in range(3):
-            curvature = model.expected(votes, votes.differences(mean), variance)[1]
-            variance = self.pair_variances(self.covariance(curvature, q))
-        spread = own + ((scores - weight @ scores) ** 2).mean(axis=1)
-        moves = np.ascontiguousarray((np.sqrt(weight)[:, None] * (means - mean)).T)
-        scales = np.stack([weight, spread / float(weight @ spread), own / float(weight @ own)])
-        return ScoreEstimate(mean, curvature, np.full(len(mean), q), moves, model, scales)
-
-
-# Feature mixture ------------------------------------------------------------------------------------------------------
 #
-# Scores of items with features, with both of their variances integrated out.
+# **With features.** Scores of items with features, with both of their variances integrated out.
 #
 # Scores are ``f = X w + u`` with ``w ~ N(0, τ_w²)`` and deviations ``u ~ N(0, τ_u²)`` of single items. Single estimates
 # would be doubtful here: n features say little about τ_w, and where features explain almost everything, τ_u is near
@@ -335,24 +211,41 @@ class _ScaleProblem:
 # variance is that of the mixture. How a variance depends on τ_u differs widely between items with many votes and items
 # without a vote, so that the variance of each score is kept for each value.
 
-STEP, LATTICE_STEP = 2.0, 0.8
-"""The step in log τ: so many of its standard deviations, but no longer."""
+MIXED_LIMIT = 400
+"""The largest number of coefficients for which τ is integrated out: more determine it well, and take long."""
 
-LATTICE_FADED, DROPPED = 3.0, 7.0
-"""Where the logarithm of the weight is so much below the largest, the lattice ends; and where values are left out."""
 
-LATTICE_PASSES, LATTICE_TOLERANCE, LATTICE_MOVE = 30, 3e-3, 3.0
-"""As in `score_estimate`, for each value."""
+def prior_log_density(tau: float) -> float:
+    """Return the logarithm of the density of log τ, up to a constant."""
+    return 1.5 * float(np.log(tau)) - tau**2 / 8.0
 
-MATCHES = 4
-"""How often the precision for differences is corrected."""
 
-Place: TypeAlias = tuple[int, int]
+def mix_scores(votes: Votes, X: Float, estimate: ScoreEstimate, unknown: Float) -> ScoreEstimate:
+    """Integrate out the variances of features and deviations, unless there are many items or they do not matter.
+
+    Without features some 8 to 15 values with about 10 passes each; with them 20 to 60 values with 2 to 10 passes each;
+    O(k + (m + n)³) time a pass.
+
+    Shapes: X (m, n), unknown (n + m,).
+    """
+    (m, n), logistic = X.shape, isinstance(estimate.model, LogisticVotes)
+    used = np.array([n - unknown[:n].sum(), m - unknown[n:].sum()][n == 0 :])
+    # Where the prior decides less than 3 % of the scores, τ does not matter.
+    if m + n > MIXED_LIMIT or m - 1 - used.sum() < 0.03 * m or not (n or logistic):
+        return estimate
+    unit = 1.0 if logistic else 0.5
+    problem = _Mixture(votes, X, estimate, np.array([unit / np.sqrt(max(n, 1)), unit][n == 0 :]))
+    start = -0.5 * np.log(estimate.prior[[0, -1][n == 0 :]]) - np.log(problem.sizes)
+    deviation = np.sqrt(0.5 / (np.maximum(used, 0.0) + SEEN))  # that of log τ
+    if n == 0:
+        return problem.grow(start, np.minimum(0.35, 1.2 * deviation), estimate.mean, faded=4.5, dropped=np.inf)
+    start = np.clip(start, np.log(0.02), np.log(20.0))
+    return problem.grow(start, np.minimum(0.8, 2.0 * deviation), estimate.mean, faded=3.0, dropped=7.0)
 
 
 @dataclass(frozen=True, eq=False)
-class _LatticeComponent:
-    """The posterior for one pair of variances.
+class _Component:
+    """The posterior for one value of the variances.
 
     The mean of the coefficients, the variances of differences of compared items and of scores less the mean of voted
     items, and the logarithm of its weight.
@@ -364,59 +257,41 @@ class _LatticeComponent:
     log_weight: float
 
 
-def mix_feature_scores(votes: Votes, X: Float, estimate: ScoreEstimate, unknown: Float) -> ScoreEstimate:
-    """Integrate out the variances of features and deviations, unless there are many items or they do not matter.
-
-    Some 20 to 60 values with 2 to 10 passes each, O(k + (m + n)³) time a pass.
-
-    Shapes: X (m, n), unknown (n + m,).
-    """
-    m, n = X.shape
-    freedom = np.array([n - unknown[:n].sum(), m - unknown[n:].sum()])
-    open_share = (m - 1 - freedom.sum()) / m
-    if m + n > MIXED_LIMIT or open_share < FEW_OPEN:
-        return estimate
-    unit = 1.0 if isinstance(estimate.model, LogisticVotes) else 0.5
-    problem = _LatticeProblem(votes, X, estimate, np.array([unit / np.sqrt(n), unit]))
-    low, high = np.log(LOWEST), np.log(HIGHEST)
-    start = np.clip(-0.5 * np.log(estimate.prior[[0, -1]]) - np.log(problem.sizes), low, high)
-    step = np.minimum(LATTICE_STEP, STEP * np.sqrt(0.5 / (np.maximum(freedom, 0.0) + SEEN)))
-    found = {(0, 0): problem.component(start, estimate.mean, np.zeros(len(votes.pairs)))}
-    ends = [(0, 0)]
-    while ends:
-        ends.sort(key=lambda place: found[place].log_weight)
-        here = ends.pop()
-        if found[here].log_weight < max(one.log_weight for one in found.values()) - LATTICE_FADED:
-            break
-        for place in _neighbours(here):
-            log = start + step * np.array(place)
-            if place not in found and low <= log.min() and log.max() <= high:
-                found[place] = problem.component(log, found[here].mean, found[here].pairs)
-                ends.append(place)
-    least = max(one.log_weight for one in found.values()) - DROPPED
-    kept = [place for place, one in found.items() if one.log_weight > least]
-    return problem.mixture(start + step * np.array(kept), [found[place] for place in kept])
-
-
-def _neighbours(place: Place) -> list[Place]:
-    first, second = place
-    return [(first + 1, second), (first - 1, second), (first, second + 1), (first, second - 1)]
-
-
-class _LatticeProblem:
-    """Votes on items that have features, and a deviation each."""
+class _Mixture:
+    """Votes on items that have a deviation each, and may have features; `sizes` are the units of τ_w and τ_u."""
 
     def __init__(self, votes: Votes, X: Float, estimate: ScoreEstimate, sizes: Float) -> None:
         self.X, self.sizes, self.given = X, sizes, (votes, estimate.model)
         self.model, self.votes = estimate.model.freeze(votes, votes.differences(self.scores(estimate.mean)))
-        head, tail, m = votes.head, votes.tail, votes.n_items
-        self.places = np.concatenate([head * m + head, tail * m + tail, head * m + tail, tail * m + head])
         self.voted: Index = np.flatnonzero(votes.item_totals(votes.total) > 0)
+
+    def grow(self, start: Float, step: Float, mean: Float, *, faded: float, dropped: float) -> ScoreEstimate:
+        """Add neighbours to a lattice of logarithms of τ, from 0.02 to 20, until the weights at its ends are small.
+
+        faded, dropped: How far the logarithm of a weight is below the largest where the lattice ends, and where values
+        are left out.
+        """
+        origin = (0,) * len(start)
+        found, ends = {origin: self.component(start, mean, np.zeros(len(self.votes.pairs)))}, [origin]
+        while ends:
+            ends.sort(key=lambda place: found[place].log_weight)
+            here = ends.pop()
+            if found[here].log_weight < max(one.log_weight for one in found.values()) - faded:
+                break
+            for axis, way in product(range(len(start)), (1, -1)):
+                place = (*here[:axis], here[axis] + way, *here[axis + 1 :])
+                log = start + step * np.array(place)
+                if place not in found and np.log(0.02) <= log.min() and log.max() <= np.log(20.0):
+                    found[place] = self.component(log, found[here].mean, found[here].pairs)
+                    ends.append(place)
+        least = max(one.log_weight for one in found.values()) - dropped
+        kept = [place for place, one in found.items() if one.log_weight > least]
+        return self.add_up(start + step * np.array(kept), [found[place] for place in kept])
 
     def prior(self, logs: Float) -> Float:
         """Return q for the logarithms of √n τ_w and τ_u, in logits."""
         m, n = self.X.shape
-        return np.repeat(np.exp(-2.0 * logs) / self.sizes**2, [n, m])
+        return np.repeat(np.exp(-2.0 * logs) / self.sizes**2, [n, m] if n else [m])
 
     def scores(self, c: Float) -> Float:
         """Return ``X w + u`` for coefficients ``c = (w, u)``."""
@@ -426,14 +301,13 @@ class _LatticeProblem:
     def inverse(self, curvature: Float, q: Float) -> tuple[Float, float]:
         """Return the inverse of ``A = Φᵀ Dᵀ diag(curvature) D Φ + diag(q)``, Φ = (X, I), and its log determinant."""
         X, (m, n) = self.X, self.X.shape
-        weights = np.concatenate([curvature, curvature, -curvature, -curvature])
         A = np.empty((n + m, n + m))
-        A[n:, n:] = np.bincount(self.places, weights=weights, minlength=m * m).reshape(m, m)
+        A[n:, n:] = self.votes.laplacian(curvature)
         A[n:, :n] = A[n:, n:] @ X
         A[:n, n:] = A[n:, :n].T
         A[:n, :n] = X.T @ A[n:, :n]
         A[np.diag_indices(n + m)] += q
-        factor, _ = lapack.dpotrf(A, lower=0, clean=1)  # q > 0 is large enough: no τ is above HIGHEST
+        factor, _ = lapack.dpotrf(A, lower=0, clean=1)  # q > 0 is large enough: no τ is above 20
         inverse, _ = lapack.dpotri(factor, lower=0)
         return np.triu(inverse) + np.triu(inverse, 1).T, -2.0 * float(np.log(np.diagonal(factor)).sum())
 
@@ -443,38 +317,31 @@ class _LatticeProblem:
         half = X @ (inverse[:n, n:] + 0.5 * inverse[:n, :n] @ X.T)
         return np.asarray(inverse[n:, n:] + half + half.T)
 
-    def pair_variances(self, S: Float) -> Float:
-        """Return the variances of the differences of compared items."""
-        head, tail, own = self.votes.head, self.votes.tail, np.diagonal(S)
-        return np.asarray(np.maximum(own[head] + own[tail] - 2.0 * S[head, tail], 0.0))
-
-    def centred_variances(self, S: Float) -> Float:
-        """Return the variances of scores less the mean score of voted items."""
-        mean = S[:, self.voted].mean(axis=1)
-        return np.asarray(np.maximum(np.diagonal(S) - 2.0 * mean + mean[self.voted].mean(), 1e-12))
-
-    def component(self, logs: Float, mean: Float, variance: Float) -> _LatticeComponent:
-        """Find the posterior for one pair of variances from the mean and variances of another."""
+    def component(self, logs: Float, mean: Float, variance: Float) -> _Component:
+        """Find the posterior for one value of the variances from the mean and variances of another."""
         votes, q = self.votes, self.prior(logs)
-        for _ in range(LATTICE_PASSES):
+        passes, tolerance = (30, 3e-3) if self.X.shape[1] else (60, 1e-4)
+        for _ in range(passes):
             gradient, curvature = self.model.expected(votes, votes.differences(self.scores(mean)), variance)
             inverse, log_det = self.inverse(curvature, q)
             items = votes.item_sums(gradient)
             moved = -inverse @ (np.concatenate([self.X.T @ items, items]) + q * mean)
             longest = float(np.abs(votes.differences(self.scores(moved))).max())
-            mean = mean + moved * min(1.0, LATTICE_MOVE / max(longest, LATTICE_MOVE))
+            mean = mean + moved * min(1.0, LONGEST_STEP / max(longest, LONGEST_STEP))
             S = self.covariance(inverse)
-            before, variance = variance, self.pair_variances(S)
-            if max(longest, float((np.abs(variance - before) / (1.0 + variance)).max())) <= LATTICE_TOLERANCE:
+            before, variance = variance, votes.difference_variances(S)
+            if max(longest, float((np.abs(variance - before) / (1.0 + variance)).max())) <= tolerance:
                 break
         loss, rest = self.model.expected_loss(votes, votes.differences(self.scores(mean)), variance)
         evidence = float(np.log(q).sum()) + log_det - float(q @ (mean**2 + np.diagonal(inverse)))
         evidence = 0.5 * (evidence + float(rest.sum())) - float(loss.sum())
-        prior = prior_log_density(float(np.exp(logs[1])))
-        prior += prior_log_density(float(np.exp(logs[0]))) - 0.5 * float(logs[0])
-        return _LatticeComponent(mean, variance, self.centred_variances(S), evidence + prior)
+        prior = prior_log_density(float(np.exp(logs[-1])))
+        if len(logs) == 2:
+            prior += prior_log_density(float(np.exp(logs[0]))) - 0.5 * float(logs[0])
+        variances = np.maximum(centred_variances(S, self.voted), 1e-12)
+        return _Component(mean, variance, variances, evidence + prior)
 
-    def mixture(self, logs: Float, found: list[_LatticeComponent]) -> ScoreEstimate:
+    def add_up(self, logs: Float, found: list[_Component]) -> ScoreEstimate:
         """Add the components up."""
         weight = np.array([one.log_weight for one in found])
         weight = np.exp(weight - weight.max())
@@ -483,16 +350,21 @@ class _LatticeProblem:
         scores = np.array([self.scores(one.mean) for one in found])
         scores -= scores[:, self.voted].mean(axis=1)[:, None]
         mean, average = weight @ means, own.mean(axis=1)
-        log, pairs = weight @ logs, found[int(np.argmax(weight))].pairs
         votes, model = self.given
-        for _ in range(MATCHES):
+        log, pairs, n = weight @ logs, found[int(np.argmax(weight))].pairs, self.X.shape[1]
+        if n == 0:
+            order = np.argsort(average)
+            log = np.array([np.interp(weight @ average, average[order], logs[order, 0])])
+            pairs = found[int(np.argmin(np.abs(logs - log)))].pairs
+        for _ in range(4):
             q, d = self.prior(log), votes.differences(self.scores(mean))
             curvature = model.expected(votes, d, pairs)[1]
             S = self.covariance(self.inverse(curvature, q)[0])
-            pairs, variances = self.pair_variances(S), self.centred_variances(S)
-            log = log + 0.5 * np.log(float(weight @ average) / float(variances.mean()))
+            pairs, variances = votes.difference_variances(S), np.maximum(centred_variances(S, self.voted), 1e-12)
+            if n:
+                log = log + 0.5 * np.log(float(weight @ average) / float(variances.mean()))
         spread = average + ((scores - weight @ scores) ** 2).mean(axis=1)
         moves = np.ascontiguousarray((np.sqrt(weight)[:, None] * (means - mean)).T)
         scales = np.stack([weight, spread / float(weight @ spread), average / float(weight @ average)])
-        item_scales = np.ascontiguousarray((own / variances).T)
+        item_scales = np.ascontiguousarray((own / variances).T) if n else None
         return ScoreEstimate(mean, curvature, q, moves, model, scales, item_scales)

@@ -19,9 +19,6 @@ from kernelrank.base.labels import label_vector, number_labels, number_two, refu
 from kernelrank.comparisons.preferences import Preferences
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 
-TABLE = 2**20
-"""Up to so many kinds of votes that could occur, or four for each vote, they are counted in a table; beyond, sorted."""
-
 
 @dataclass(frozen=True, eq=False)
 class Votes:
@@ -120,6 +117,19 @@ class Votes:
         sums += np.bincount(self.tail, weights=values, minlength=self.n_items)
         return sums.astype(np.float64, copy=False)
 
+    def laplacian(self, weight: Float) -> Float:
+        """Return ``Dᵀ diag(weight) D``, dense (m × m)."""
+        m, head, tail = self.n_items, self.head, self.tail
+        places = np.concatenate([head * m + head, tail * m + tail, head * m + tail, tail * m + head])
+        values = np.concatenate([weight, weight, -weight, -weight])
+        return np.bincount(places, weights=values, minlength=m * m).astype(np.float64, copy=False).reshape(m, m)
+
+    def difference_variances(self, S: Float) -> Float:
+        """Return the variance of the difference of each row, for the covariance S of the scores."""
+        own = np.diagonal(S)
+        variances = own[self.head] + own[self.tail] - 2.0 * S[self.head, self.tail]
+        return np.asarray(np.maximum(variances, 0.0))
+
     def graph(self, weight: Float) -> Preferences:
         """Return the graph of the compared pairs with some weights."""
         return Preferences(self.n_items, self.pairs, magnitude=np.ones(len(self.pairs)), weight=weight)
@@ -143,7 +153,7 @@ class _Key:
 
     def count(self, outcome: Index, weight: Float | None) -> tuple[Index, Float]:
         """Return a row of each combination that occurs, and how often it occurs with the outcomes 0, 1 and 2."""
-        if self.size <= max(TABLE, 4 * len(self.values)):
+        if self.size <= max(2**20, 4 * len(self.values)):  # a table of all that could occur; beyond, sorted
             place = np.full(self.size, -1, dtype=np.int64)
             place[self.values] = np.arange(len(self.values))
             counts = np.bincount(3 * self.values + outcome, weight, minlength=3 * self.size).reshape(-1, 3)
@@ -253,9 +263,6 @@ def _inverse_root(variance: Float) -> Float:
 #
 # Gaps in votes: items that no votes connect, and items that win or lose all of their votes.
 
-FEW = 3
-"""So many names are listed."""
-
 
 @dataclass(frozen=True)
 class VoteGaps:
@@ -293,8 +300,8 @@ class VoteGaps:
         """Describe what is missing in sentences, with the names of items."""
         said = []
         if len(self.sizes) > 1:
-            listed = ", ".join(f"{size:,}" for size in self.sizes[:FEW])
-            more = ", ..." if len(self.sizes) > FEW else ""
+            listed = ", ".join(f"{size:,}" for size in self.sizes[:3])
+            more = ", ..." if len(self.sizes) > 3 else ""
             said.append(
                 f"The votes do not connect all items: there are {len(self.sizes):,} groups, of {listed}{more} items, "
                 "and no vote compares items of two groups. Only the regularisation decides how groups are ordered."
@@ -317,5 +324,5 @@ class VoteGaps:
 
 
 def _some(which: tuple[int, ...], items: NDArray[Any]) -> str:
-    names = ", ".join(str(items[item]) for item in which[:FEW])
-    return names + (f" and {len(which) - FEW:,} more" if len(which) > FEW else "")
+    names = ", ".join(str(items[item]) for item in which[:3])
+    return names + (f" and {len(which) - 3:,} more" if len(which) > 3 else "")
