@@ -80,9 +80,6 @@ def scattered_message(label: object) -> str:
 #
 # An array that is built block by block, without a second copy of what is there already.
 
-MARGIN = 33 / 32
-"""How much more is reserved than the first block suggests."""
-
 
 class ArrayBuilder:
     """A one-dimensional array to which blocks are appended; it grows by an eighth when it is full.
@@ -100,8 +97,8 @@ class ArrayBuilder:
         """Append values; `share`, from 0 to 1, is the fraction of all values that is then present."""
         size = self._size + len(values)
         if not self._size and share:
-            # Memory that is reserved and never written to is not used.
-            self._values = np.empty(max(size, int(size / share * MARGIN)), dtype=self._values.dtype)
+            # A little more than the first block suggests: memory that is reserved and never written to is not used.
+            self._values = np.empty(max(size, int(size / share * (33 / 32))), dtype=self._values.dtype)
         elif size > len(self._values):
             self._values.resize(max(size, len(self._values) * 9 // 8), refcheck=False)
         self._values[self._size : size] = values

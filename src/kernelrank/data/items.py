@@ -103,7 +103,6 @@ class Items:
 # Rows of items of a table, and the information that depends on all rows.
 
 LABELS = ("qid", "groups")
-FEATURE_ADVICE = "; leave the column out with exclude"
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ class TableReader:
         )
 
     def _features(self, block: TableBlock) -> NDArray[Any]:
-        return block.numbers(self.roles.features, advice=FEATURE_ADVICE, dtype=self.dtype)
+        return block.numbers(self.roles.features, advice="; leave the column out with exclude", dtype=self.dtype)
 
     def _target(self, block: TableBlock) -> NDArray[Any] | None:
         column = self.roles.target

@@ -37,7 +37,6 @@ from kernelrank.errors import FileFormatError
 LARGEST_INDEX = 2**31 - 1
 SPACES_TO_LINE_ENDS = bytes.maketrans(b" \t\v\f\r", b"\n\n\n\n\n")
 DOCID = re.compile(rb"[\0- ]*(?:docid[\0- ]*=[\0- ]*)?([^\0- ]*)")
-CANONICAL = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 
 
 class LetorLine(NamedTuple):
@@ -292,7 +291,7 @@ def _label_array(labels: list[bytes]) -> NDArray[Any]:
 
     "007" is not how Python writes 7, and stays a string: different labels never become the same one.
     """
-    if all(CANONICAL.fullmatch(label) and -(2**63) <= int(label) < 2**63 for label in set(labels)):
+    if all(re.fullmatch(rb"0|-?[1-9][0-9]{0,18}", label) and -(2**63) <= int(label) < 2**63 for label in set(labels)):
         return np.array([int(label) for label in labels], dtype=np.int64)
     return _word_array(labels)
 

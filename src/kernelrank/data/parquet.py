@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 BATCH_CELLS = 1 << 21
 BATCH_ROWS = 1 << 14
 """A block of few columns stays in the cache while it is filled column by column."""
-FIRST_ROWS = 1 << 10
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class ParquetTable(Table):
 
     def first_block(self) -> TableBlock | None:
         """Read a few rows: their columns have types, and may be wide."""
-        with contextlib.closing(self._read(FIRST_ROWS)) as blocks:
+        with contextlib.closing(self._read(1 << 10)) as blocks:
             return next(blocks, None)
 
     def precision(self, columns: Sequence[int]) -> np.dtype[Any]:

@@ -327,9 +327,6 @@ DATE = re.compile(
     r"(\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\w{3}-\d{2,4})"
     r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
 )
-MOST_FAULTS = 20
-MOST_PLACES = 5
-CHUNK_CELLS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -404,14 +401,14 @@ class Faults:
             if position is not None:
                 places.append(position)
         told = [self._told(column, message, places) for (column, message), places in alike.items()]
-        if len(told) > MOST_FAULTS:
-            told[MOST_FAULTS:] = [f"and {len(told) - MOST_FAULTS:,} more"]
+        if len(told) > 20:
+            told[20:] = [f"and {len(told) - 20:,} more"]
         raise FileFormatError(f"{len(self.found):,} problems: {'; '.join(told)}", self.table.path)
 
     def _told(self, column: str | None, message: str, positions: list[int]) -> str:
         places = [] if column is None else [f"column {column!r}"]
-        places += [self.table.place_in_words(position) for position in positions[:MOST_PLACES]]
-        places += [f"and {len(positions) - MOST_PLACES:,} more"] if len(positions) > MOST_PLACES else []
+        places += [self.table.place_in_words(position) for position in positions[:5]]
+        places += [f"and {len(positions) - 5:,} more"] if len(positions) > 5 else []
         return f"{', '.join(places)}: {message}" if places else message
 
 
@@ -496,7 +493,7 @@ class TablePreparation:
         """Learn from a table of numbers without missing values. Time O(size), memory O(1) beyond X."""
         fills = np.full(X.shape[1], math.nan)
         if missing in ("median", "mean"):
-            step = max(1, CHUNK_CELLS // max(1, len(X)))
+            step = max(1, (1 << 20) // max(1, len(X)))
             average = np.median if missing == "median" else np.mean
             for start in range(0, X.shape[1], step):
                 fills[start : start + step] = average(X[:, start : start + step], axis=0)
@@ -610,7 +607,6 @@ def _checked_column(
 COMMA = rb"([+-]?[0-9]+),([0-9]+(?:[eE][+-]?[0-9]+)?)"
 QUOTED = re.compile(rb'"' + COMMA + rb'"')
 PLAIN = re.compile(rb"(?<![^;\t\n])" + COMMA + rb"(?![^;\t\r\n])")
-THOUSANDS = re.compile(rb"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 
 
 @dataclass(frozen=True)
@@ -653,7 +649,7 @@ def _with_points(text: bytes) -> tuple[bytes, int]:
     header = text.lstrip(b"\r\n").partition(b"\n")[0]
     pattern = PLAIN if max(header.count(b";"), header.count(b"\t")) > header.count(b",") else QUOTED
     cells = [b",".join(pair) for pair in pattern.findall(text)]
-    if not cells or all(THOUSANDS.fullmatch(cell) for cell in cells):
+    if not cells or all(re.fullmatch(rb"[+-]?[1-9][0-9]{0,2},[0-9]{3}", cell) for cell in cells):
         return text, 0
     return pattern.sub(rb"\1.\2", text), len(cells)
 

@@ -34,8 +34,6 @@ from kernelrank.data.table import Table
 from kernelrank.data.text import FileFormat, Source, file_format, read_blocks, readable, rewind, shown, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-NAMED = re.compile(rb"#[\0- ]*docid[\0- ]*=")
-
 
 def read_items(
     path: str | os.PathLike[str],
@@ -299,7 +297,7 @@ def _find_ids(
         return ranking.docid, ()
     first, second = (int(lines[row]) for row in pair)
     docid = shown(ranking.docid[pair[1]])
-    if not NAMED.search(_line(source, second)):
+    if not re.search(rb"#[\0- ]*docid[\0- ]*=", _line(source, second)):
         return None, (f"the ids were left out: the comments of lines {first} and {second} both begin with {docid}",)
     query = "" if ranking.qid is None else f" in query {shown(ranking.qid[pair[1]])}"
     message = f"the docid {docid} occurs twice{query}, first in line {first}: expected one item for each docid"
@@ -319,12 +317,6 @@ def _line(source: Source, number: int) -> bytes:
 #
 # Stored rankings: files and folders that are read in batches, whatever their format and size.
 
-CHUNK_BYTES = 2**25
-"""About how large the features of a chunk are: many blocks of a Gram matrix, and little memory."""
-
-DENSE = 0.1
-"""From this share of entries on, a text file is read into dense chunks, which BLAS multiplies."""
-
 
 class StoredRanking(ABC):
     """A ranking on disk that can be read any number of times."""
@@ -343,7 +335,8 @@ class StoredRanking(ABC):
     @property
     def chunk_rows(self) -> int:
         """How many rows make a chunk."""
-        return min(self.most_rows, max(1_000, CHUNK_BYTES // (8 * max(1, self.n_features))))
+        # 32 MiB are many blocks of a Gram matrix, and little memory.
+        return min(self.most_rows, max(1_000, 2**25 // (8 * max(1, self.n_features))))
 
 
 class StoredTable(StoredRanking):
@@ -395,7 +388,8 @@ class StoredText(StoredRanking):
                 self.has_queries = rows.qids is not None
         layout.refuse_empty()
         self.n_items, self.n_features = layout.n_rows, layout.n_columns
-        layout.sparse = n_values < DENSE * self.n_items * self.n_features
+        # BLAS multiplies dense chunks, which pays from a tenth of the entries on.
+        layout.sparse = n_values < 0.1 * self.n_items * self.n_features
         self.layout = layout
 
     def chunks(self, *, whole_queries: bool) -> Iterator[Ranking]:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 MISSING_WORDS = frozenset({"", "na", "n/a", "<na>", "nan", "null", "none", "?", "."})
 """Words for a missing cell, in small letters."""
-DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]+,[0-9]+")
-TRUTH = re.compile(rb"true|false|yes|no", re.IGNORECASE)
 
 
 def is_missing(word: str) -> bool:
@@ -142,9 +140,9 @@ def number_fault(token: bytes) -> str:
         return f"{shown(token)} is missing: expected a number"
     if read_decimal(token) is not None:
         return f"{shown(token)} is not finite: expected a finite number"
-    if DECIMAL_COMMA.fullmatch(token):
+    if re.fullmatch(rb"[+-]?[0-9]+,[0-9]+", token):
         return f"{shown(token)} is not a number: expected a decimal point, not a comma"
-    if TRUTH.fullmatch(token):
+    if re.fullmatch(rb"true|false|yes|no", token, re.IGNORECASE):
         return f"{shown(token)} is not a number: expected 1 for true and 0 for false"
     return f"{shown(token)} is not a number"
 

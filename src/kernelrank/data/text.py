@@ -27,7 +27,6 @@ from kernelrank.persistence.atomic import atomic_write, is_stream, naming, spool
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 BLOCK_BYTES = 1 << 20
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 STANDARD_INPUT = "<standard input>"
 
 LONGEST_LINE = 1 << 30
@@ -235,7 +234,7 @@ def _read_pieces(stream: IO[Any], name: str, block_bytes: int) -> Iterator[bytes
         if not piece:
             return
         data = piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else bytes(piece)
-        yield data.removeprefix(BYTE_ORDER_MARK) if first else data
+        yield data.removeprefix(b"\xef\xbb\xbf") if first else data
         first = False
 
 
@@ -301,7 +300,6 @@ SUFFIXES: dict[str, FileFormat] = {
     ".xlsx": "xlsx",
     ".xlsm": "xlsx",
 }
-ZIP = b"PK\x03\x04"
 OTHER_NAMES: dict[str, FileFormat] = {"letor": "svmlight", "libsvm": "svmlight"}
 
 
@@ -335,7 +333,7 @@ def file_format(source: Source, format: str | None = None, *, sniff: bool = True
             f"{source}: unknown file suffix: give format as one of {', '.join(get_args(FileFormat))}"
         )
     start = first_bytes(source)
-    if start.startswith(ZIP):
+    if start.startswith(b"PK\x03\x04"):
         message = (
             "a zip file, as Excel sheets and models are: expected SVMlight, CSV, TSV or Parquet (an Excel file is "
             "called .xlsx)"

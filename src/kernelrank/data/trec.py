@@ -35,8 +35,6 @@ from kernelrank.errors import FileFormatError, InvalidInputError
 
 RUN_COLUMNS = "query Q0 document rank score tag"
 QRELS_COLUMNS = "query iteration document relevance"
-LARGEST_RELEVANCE = 2**31 - 1
-NOT_A_WORD = re.compile(r"[\x00-\x20\x7f]")
 
 
 class TrecLine(NamedTuple):
@@ -92,7 +90,7 @@ def as_words(values: Iterable[Any], name: str, m: int | None = None) -> NDArray[
     if m is not None and len(words) != m:
         raise InvalidInputError(f"{name} has {len(words)} entries, but there are {m} items")
     for word in words:
-        if not word or NOT_A_WORD.search(word):
+        if not word or re.search(r"[\x00-\x20\x7f]", word):
             raise InvalidInputError(
                 f"{name} has {shown(word)}, which is empty or has white space: TREC files cannot hold it"
             )
@@ -269,7 +267,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
     grades = np.empty(len(lines), dtype=np.int64)
     for row, line in enumerate(lines):
         word = line.words[3]
-        if not re.fullmatch(r"[+-]?[0-9]{1,18}", word) or abs(int(word)) > LARGEST_RELEVANCE:
+        if not re.fullmatch(r"[+-]?[0-9]{1,18}", word) or abs(int(word)) >= 2**31:
             message = f"the relevance {shown(word.encode())} is not an integer of up to 32 bits"
             raise FileFormatError(message, name, line.number, column="relevance")
         grades[row] = int(word)
@@ -301,7 +299,7 @@ def write_qrels(qrels: Qrels, path: str | os.PathLike[str]) -> None:
     grades = np.asarray(qrels.grades, dtype=np.float64)
     if grades.ndim != 1 or len(grades) == 0:
         raise InvalidInputError(f"grades must have shape (m,), with m at least 1; got {grades.shape}")
-    whole = np.isfinite(grades) & (grades == np.round(grades)) & (np.abs(grades) <= LARGEST_RELEVANCE)
+    whole = np.isfinite(grades) & (grades == np.round(grades)) & (np.abs(grades) < 2**31)
     if not whole.all():
         item = int(np.argmin(whole))
         raise InvalidInputError(f"grades[{item}] is {float(grades[item])!r}: TREC judgements are whole numbers")
@@ -318,8 +316,6 @@ def write_qrels(qrels: Qrels, path: str | os.PathLike[str]) -> None:
 
 RANKLIB, SVM_RANK = b"## ", b"SVM-light Version"
 RANKLIB_LINEAR = ("Coordinate Ascent", "Linear Regression")
-SVM_SETTINGS = 10
-"""How many lines of settings an SVM-light file has between its version and its support vectors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -424,7 +420,8 @@ def _ranklib(lines: list[bytes], path: str) -> LinearModelFile:
 
 
 def _svm_rank(lines: list[bytes], path: str) -> LinearModelFile:
-    if len(lines) <= SVM_SETTINGS:
+    # Ten lines of settings stand between the version and the support vectors.
+    if len(lines) <= 10:
         raise FileFormatError("expected support vectors after ten lines of settings; the file ends before", path)
     kernel = lines[1].partition(b"#")[0].strip()
     if kernel != b"0":
@@ -435,7 +432,7 @@ def _svm_rank(lines: list[bytes], path: str) -> LinearModelFile:
             2,
         )
     weights: dict[int, float] = {}
-    for number, line in enumerate(lines[SVM_SETTINGS + 1 :], start=SVM_SETTINGS + 2):
+    for number, line in enumerate(lines[11:], start=12):
         words = [word for word in line.partition(b"#")[0].split() if not word.startswith(b"qid:")]
         if not words:
             continue

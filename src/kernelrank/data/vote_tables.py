@@ -716,7 +716,6 @@ READ_AS = {
     "sides": "the side that won",
 }
 """What the column that says who won may hold."""
-CHESS = {"1-0": 1, "0-1": -1}
 TRUE = {"1", "true", "t", "yes", "y", "1.0", *TIES}
 FALSE = {"0", "false", "f", "no", "n", "0.0"}
 UNKNOWN = 9
@@ -737,8 +736,8 @@ def _is_tie(word: str) -> bool:
 
 def _side_of(word: str) -> int:
     """Return 1 for a word for the left side, -1 for the right, and else `UNKNOWN`."""
-    if word.strip() in CHESS:
-        return CHESS[word.strip()]
+    if word.strip() in ("1-0", "0-1"):  # as in chess
+        return 1 if word.strip() == "1-0" else -1
     parts = re.findall(r"[a-z]+|[0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", word).lower())
     if len(parts) > 1:
         parts = [part for part in parts if part not in FILLERS]

@@ -79,9 +79,6 @@ class Preferences(NamedTuple):
 #
 # Names of items as numbers: in the order of a list, or as they first occur.
 
-INTEGER = re.compile(r"0|-?[1-9][0-9]*")
-LARGEST_ITEM = 2**63 - 1
-
 
 class ItemCodes:
     """The numbers of items that a file calls by name."""
@@ -121,18 +118,18 @@ class ItemCodes:
 
     def all_integers(self) -> bool:
         """Return whether no list fixes the items and each name is an integer, as Python writes it."""
-        return not self.fixed and all(INTEGER.fullmatch(name) for name in self.code_of)
+        return not self.fixed and bool(self.are_integers().all())
 
     def are_integers(self) -> NDArray[np.bool_]:
         """Return for each name whether it is an integer, as Python writes it."""
-        return np.array([INTEGER.fullmatch(name) is not None for name in self.code_of])
+        return np.array([re.fullmatch(r"0|-?[1-9][0-9]*", name) is not None for name in self.code_of])
 
     def item_numbers(self, error: Callable[[str, Any], FileFormatError]) -> NDArray[np.int64]:
         """Return the names as numbers, where `all_integers`."""
         for name, place in zip(self.code_of, self.first_places, strict=True):
             if name.startswith("-"):
                 raise error(f"the item number {shown(name)} is negative", place)
-            if len(name) > 19 or int(name) > LARGEST_ITEM:
+            if len(name) > 19 or int(name) >= 2**63:
                 raise error(f"the item number {shown(name)} is too large", place)
         return np.array([int(name) for name in self.code_of], dtype=np.int64)
 
@@ -247,17 +244,15 @@ class _LineReader:
 # that a ranking does not name take no part in it.
 
 KINDS = ("soc", "soi", "toc", "toi", "wmd")
-METADATA = re.compile(rb"# (FILE NAME|TITLE|DATA TYPE|NUMBER ALTERNATIVES|ALTERNATIVE NAME [0-9]+):")
-ORDER = re.compile(r"([0-9]+) *: *(.*)")
 TIER = re.compile(r"\{([^{}]*)\}|([^,{}]+)")
-COUNT = re.compile(r"[0-9]{1,18}")
 
 
 def is_preflib(source: Source, start: bytes) -> bool:
     """Return whether the suffix of a file, or its first line, is one of PrefLib's."""
     path = Path(source_name(source))
     suffix = path.with_suffix("").suffix if compression_suffix(path) else path.suffix
-    return suffix.lower()[1:] in KINDS or METADATA.match(start.lstrip()) is not None
+    metadata = rb"# (FILE NAME|TITLE|DATA TYPE|NUMBER ALTERNATIVES|ALTERNATIVE NAME [0-9]+):"
+    return suffix.lower()[1:] in KINDS or re.match(metadata, start.lstrip()) is not None
 
 
 def read_preflib(source: Source, items: ItemCodes) -> Preferences:
@@ -321,14 +316,14 @@ class _PrefLibReader:
                 raise self.wrong(f"the data type {shown(value)}: expected one of {', '.join(KINDS)}", line)
             return
         number = key.removeprefix("ALTERNATIVE NAME").strip()
-        if not COUNT.fullmatch(number) or int(number) in self.names or not value:
+        if not re.fullmatch(r"[0-9]{1,18}", number) or int(number) in self.names or not value:
             raise self.wrong(f"{shown(text)}: expected a new number and a name, as in 'ALTERNATIVE NAME 1: tea'", line)
         if value in self.name_lines:
             raise self.wrong(f"two items are called {shown(value)}: give one of them another name", line)
         self.names[int(number)], self.name_lines[value] = value, line
 
     def _number(self, text: str, line: int) -> int:
-        if not COUNT.fullmatch(text.strip()) or int(text) not in self.names:
+        if not re.fullmatch(r"[0-9]{1,18}", text.strip()) or int(text) not in self.names:
             known = f"expected a number of an item, {min(self.names)} to {max(self.names)}"
             raise self.wrong(f"{shown(text.strip())}: {known}", line)
         return int(text)
@@ -346,7 +341,7 @@ class _PrefLibReader:
         self.weights.append(weight)
 
     def _add_order(self, text: str, line: int) -> None:
-        found = ORDER.fullmatch(text)
+        found = re.fullmatch(r"([0-9]+) *: *(.*)", text)
         left = TIER.sub("", found[2]).replace(" ", "") if found else "?"
         tiers = [match[1] if match[2] is None else match[2] for match in TIER.finditer(found[2] if found else "")]
         if found is None or not tiers or left != "," * (len(tiers) - 1) or len(found[1]) > 15:

@@ -134,8 +134,6 @@ def _misleading(columns: dict[str, NDArray[Any]], names: tuple[str, ...]) -> tup
 #
 # The writer of CSV and TSV files.
 
-BLOCK_CELLS = 1 << 20
-
 
 def write_delimited(
     columns: Mapping[str, NDArray[Any]],
@@ -180,7 +178,7 @@ def _blocks(columns: Mapping[str, NDArray[Any]], matrix: Any, width: int) -> Ite
     if len(set(lengths.values())) != 1:
         raise InvalidInputError(f"columns of different lengths: {lengths}")
     m = next(iter(lengths.values()))
-    step = max(1, BLOCK_CELLS // width)
+    step = max(1, (1 << 20) // width)
     for start in range(0, m, step):
         yield start, min(start + step, m)
 
@@ -204,8 +202,6 @@ def _refuse_unreadable(word: str) -> None:
 # Parquet writer -------------------------------------------------------------------------------------------------------
 #
 # The writer of Parquet files.
-
-GROUP_CELLS = 1 << 23
 
 
 def write_parquet(
@@ -240,7 +236,7 @@ def write_parquet(
     types += [pyarrow.from_numpy_dtype(matrix.dtype) for _ in matrix_names]
     schema = pyarrow.schema(list(zip(names, types, strict=True)))
     m = matrix.shape[0] if matrix is not None else len(next(iter(columns.values())))
-    step = max(1, GROUP_CELLS // len(names))
+    step = max(1, (1 << 23) // len(names))
     with (
         opened_output(path) as file,
         pyarrow.parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer,
@@ -258,9 +254,6 @@ def write_parquet(
 # Ranking writer -------------------------------------------------------------------------------------------------------
 #
 # The writer of ranking files.
-
-NOT_A_LABEL = re.compile(r"[\x00-\x20\x7f]")
-LARGEST_EXACT_INTEGER = 2**53
 
 
 def write_ranking(
@@ -337,7 +330,7 @@ def _checked_numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
     """Raise an error for what float64 cannot hold."""
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
         raise InvalidInputError(f"{name} must hold numbers of up to 64 bits, got {values.dtype}")
-    if values.dtype.kind in "iu" and np.any((values > LARGEST_EXACT_INTEGER) | (values < -LARGEST_EXACT_INTEGER)):
+    if values.dtype.kind in "iu" and np.any((values > 2**53) | (values < -(2**53))):
         raise InvalidInputError(f"{name} has integers beyond 2**53, which float64 cannot represent")
     return values
 
@@ -364,7 +357,7 @@ def _label_words(qid: Any, m: int) -> Iterator[str]:
     queries = Queries.from_labels(qid, m)
     words = [str(label) for label in queries.labels]
     for word in words:
-        if not word or NOT_A_LABEL.search(word) or "#" in word:
+        if not word or re.search(r"[\x00-\x20\x7f]", word) or "#" in word:
             raise InvalidInputError(
                 f"the query label {word!r} is empty or has white space or a #, and cannot be written"
             )
@@ -383,7 +376,7 @@ def _name_words(docid: Any, m: int) -> Iterator[str]:
     if len(names) != m:
         raise InvalidInputError(f"docid has {len(names)} entries, but X has {m} rows")
     for name in names:
-        if NOT_A_LABEL.search(name):
+        if re.search(r"[\x00-\x20\x7f]", name):
             raise InvalidInputError(f"the docid {name!r} has white space, and cannot be written")
     return (f"# docid = {name}" if name else "" for name in names)
 
@@ -478,8 +471,6 @@ def _score_columns(scores: NDArray[np.float64], qid: Any, ids: Any) -> dict[str,
 #
 # The writer of preference files: lines of winner and loser, with a magnitude and a weight.
 
-NOT_A_NAME = re.compile(r"[\x00-\x20\x7f,#]")
-
 
 def write_pairs(
     path: str | os.PathLike[str], pairs: Any, *, magnitude: Any = None, weight: Any = None, names: Any = None
@@ -553,7 +544,7 @@ def _item_words(names: Any, largest: int) -> list[str]:
     if largest >= len(words):
         raise InvalidInputError(f"pairs has item {largest}, but there are {len(words)} names")
     for word in words:
-        if not word or NOT_A_NAME.search(word):
+        if not word or re.search(r"[\x00-\x20\x7f,#]", word):
             raise InvalidInputError(
                 f"the name {word!r} is empty or has white space, a comma or a #, and cannot be written"
             )
