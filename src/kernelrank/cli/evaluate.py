@@ -41,6 +41,7 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @app.command()
+@options.grouped
 def evaluate(
     judged: Annotated[Path, typer.Argument(metavar="MODEL|RUN", help="Model file or TREC run.")],
     truth: Annotated[
@@ -63,14 +64,7 @@ def evaluate(
     tie: options.TieColumn = None,
     pair_weight: options.PairWeight = None,
     by_query: Annotated[bool, typer.Option("--by-query", help="Also print the value for every query.")] = False,
-    gain: options.Gain = None,
-    discount: options.Discount = None,
-    tied: options.TiesOfList = None,
-    empty: options.Empty = None,
-    relevant_from: options.RelevantFrom = None,
-    max_grade: options.MaxGrade = None,
-    threshold: options.Threshold = None,
-    trec: options.TrecRules = False,
+    rules: MeasureRules = MeasureRules(),  # noqa: B008, it is frozen
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     input_format: options.InputFormat = None,
@@ -98,7 +92,6 @@ def evaluate(
     kernelrank evaluate model.kr patients.csv --time months --event died
     """
     answer = Answer("evaluate", as_json=as_json)
-    rules = MeasureRules(gain, discount, tied, empty, relevant_from, max_grade, threshold, trec=trec)
     if pairs is not None:
         _refuse_measures(measure is not None or by_query or rules != MeasureRules())
         source = SourceFile(truth, input_format, target, query, id)
@@ -214,6 +207,7 @@ compare_app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @compare_app.command()
+@options.grouped
 def compare(
     files: Annotated[
         list[Path],
@@ -224,14 +218,7 @@ def compare(
         ),
     ],
     measure: options.Measures = None,
-    gain: options.Gain = None,
-    discount: options.Discount = None,
-    tied: options.TiesOfList = None,
-    empty: options.Empty = None,
-    relevant_from: options.RelevantFrom = None,
-    max_grade: options.MaxGrade = None,
-    threshold: options.Threshold = None,
-    trec: options.TrecRules = False,
+    rules: MeasureRules = MeasureRules(),  # noqa: B008, it is frozen
     confidence: options.Confidence = 0.95,
     resamples: Annotated[
         int,
@@ -278,7 +265,6 @@ def compare(
     if event is not None and report is not None:
         raise InvalidInputError("--report is not supported with --event: it compares models query by query.")
     check_page(report, files)
-    rules = MeasureRules(gain, discount, tied, empty, relevant_from, max_grade, threshold, trec=trec)
     measures = rules.measures(["concordance"] if measure is None and event is not None else measure)
     target, query = survival_columns(target, query, time, event, strata)
     events: dict[str, Any] = {"event": event, "happened": happened}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -296,6 +298,36 @@ Scale = Annotated[
     _choice("--scale", "Standardise the columns (sparse data: scale only). The scaler is saved with the model."),
 ]
 
+# Groups of options: a dataclass whose fields are options ----------------------------------------------------------
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Expand each parameter of a command that is a dataclass into one option for each of its fields."""
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        kind = parameter.annotation
+        if is_dataclass(kind):
+            groups[parameter.name] = kind
+            hints = get_type_hints(kind, include_extras=True)
+            parameters += [
+                parameter.replace(name=field.name, default=field.default, annotation=hints[field.name])
+                for field in fields(kind)
+            ]
+        else:
+            parameters.append(parameter)
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        for name, kind in groups.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+        command(**given)
+
+    by_name = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    run.__signature__ = inspect.Signature(by_name)  # type: ignore[attr-defined]
+    return run
+
+
 # Rules of the measures -----------------------------------------------------------------------------------------------
 
 Measures = Annotated[
@@ -500,14 +532,14 @@ DEFAULT_MEASURES = ("pairwise_accuracy", "ndcg@10", "map")
 class MeasureRules:
     """The conventions of measures given by options; None where an option is not given."""
 
-    gain: str | None = None
-    discount: str | None = None
-    ties: str | None = None
-    empty: str | None = None
-    relevant_from: float | None = None
-    max_grade: float | None = None
-    threshold: float | None = None
-    trec: bool = False
+    gain: Gain = None
+    discount: Discount = None
+    tied: TiesOfList = None
+    empty: Empty = None
+    relevant_from: RelevantFrom = None
+    max_grade: MaxGrade = None
+    threshold: Threshold = None
+    trec: TrecRules = False
 
     def measures(self, names: Sequence[str] | None) -> list[Measure]:
         """Return the measures of these names, each with the rules that it has."""
@@ -528,8 +560,10 @@ class MeasureRules:
         return found
 
     def _given(self) -> dict[str, Any]:
-        names = [field.name for field in fields(self) if field.name != "trec"]
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        """Return the rules that were given, by the names that measures have for them."""
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "trec"}
+        given["ties"] = given.pop("tied")
+        return {name: value for name, value in given.items() if value is not None}
 
     def _rules(self) -> dict[str, Any]:
         trec = {"gain": "linear", "ties": "order", "empty": "zero"} if self.trec else {}
@@ -538,7 +572,7 @@ class MeasureRules:
     @property
     def _by_name(self) -> bool:
         """Whether items with the same score are placed by their names."""
-        return self.trec and self.ties is None
+        return self.trec and self.tied is None
 
     def rules_of(self, measure: Measure) -> list[str]:
         """Return the rules of a measure in words, with trec_eval's rule for ties if items are ordered by name."""
