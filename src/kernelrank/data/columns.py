@@ -22,58 +22,17 @@ from kernelrank.errors import InvalidInputError
 # As the names are compared: small letters and digits alone, so that "Query ID", "query_id" and "queryId" are one.
 NAMES = {
     "target": (
-        "target",
-        "label",
-        "labels",
-        "relevance",
-        "rel",
-        "relevancelabel",
-        "y",
-        "score",
-        "grade",
-        "outcome",
-        "class",
+        "target", "label", "labels", "relevance", "rel", "relevancelabel", "y", "score", "grade", "outcome", "class",
         "diagnosis",
     ),
-    "query": (
-        "qid",
-        "query",
-        "queryid",
-        "qids",
-        "topic",
-        "topicid",
-    ),
+    "query": ("qid", "query", "queryid", "qids", "topic", "topicid"),
     "id": (
-        "id",
-        "docid",
-        "documentid",
-        "itemid",
-        "sampleid",
-        "rowid",
-        "indexlevel0",
-        "sample",
-        "name",
-        "item",
-        "document",
+        "id", "docid", "documentid", "itemid", "sampleid", "rowid", "indexlevel0", "sample", "name", "item", "document",
         "doc",
     ),
-    "weight": (
-        "sampleweight",
-        "itemweight",
-        "caseweight",
-        "weights",
-        "weight",
-    ),
-    "groups": (
-        "group",
-        "groups",
-        "groupid",
-        "patient",
-        "patientid",
-        "subject",
-        "subjectid",
-    ),
-}
+    "weight": ("sampleweight", "itemweight", "caseweight", "weights", "weight"),
+    "groups": ("group", "groups", "groupid", "patient", "patientid", "subject", "subjectid"),
+}  # fmt: skip
 # Names that say so only in the first column, and only of text.
 FIRST_COLUMN_IDS = {"", "sample", "name", "item", "document", "doc"}
 SPOKEN = {
@@ -273,44 +232,14 @@ class _RoleSearch:
 # and says so: the word that usually means a case is 1, or whose opposite usually means a control; where the words say
 # nothing, the one that sorts last.
 
-POSITIVE = frozenset(
-    {
-        "case",
-        "cases",
-        "positive",
-        "pos",
-        "yes",
-        "true",
-        "t",
-        "y",
-        "disease",
-        "diseased",
-        "event",
-        "dead",
-        "tumor",
-        "tumour",
-        "malignant",
-        "m",
-    }
-)
-NEGATIVE = frozenset(
-    {
-        "control",
-        "controls",
-        "negative",
-        "neg",
-        "no",
-        "false",
-        "f",
-        "n",
-        "healthy",
-        "normal",
-        "censored",
-        "alive",
-        "benign",
-        "b",
-    }
-)
+POSITIVE = frozenset({
+    "case", "cases", "positive", "pos", "yes", "true", "t", "y", "disease", "diseased", "event", "dead", "tumor",
+    "tumour", "malignant", "m",
+})  # fmt: skip
+NEGATIVE = frozenset({
+    "control", "controls", "negative", "neg", "no", "false", "f", "n", "healthy", "normal", "censored", "alive",
+    "benign", "b",
+})  # fmt: skip
 # One letter says something only beside its opposite: "m" and "b" are malignant and benign, "m" and "f" are not.
 OPPOSITES = {"t": "f", "y": "n", "m": "b"}
 
