@@ -42,7 +42,7 @@ DELIMITERS = {"csv": ",;\t", "tsv": "\t"}
 SPOKEN = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
-class _Record(NamedTuple):
+class _DelimitedRecord(NamedTuple):
     """The fields of a record, and the line at which it begins."""
 
     number: int
@@ -55,7 +55,7 @@ class _Piece(NamedTuple):
     text: bytes
     first_line: int
     end: int
-    records: list[_Record] | None = None
+    records: list[_DelimitedRecord] | None = None
 
 
 class DelimitedTable(Table):
@@ -156,7 +156,7 @@ class DelimitedTable(Table):
 
     def _scan(
         self, text: bytes, first_line: int, most: float = math.inf
-    ) -> tuple[list[_Record], int, FileFormatError | None]:
+    ) -> tuple[list[_DelimitedRecord], int, FileFormatError | None]:
         r"""Read up to `most` records field by field; return them, where they end, and the error of the next one.
 
         The format is RFC 4180's, with what people's files have besides: any one-byte delimiter, spaces around a field,
@@ -166,7 +166,7 @@ class DelimitedTable(Table):
         mark, spaces = self.delimiter.encode(), b" " if self.delimiter == "\t" else b" \t"
         inner = rb'"((?:[^"]|"")*+)"[%b\r]*' % spaces
         field = re.compile(rb'[%b]*(?:%b|([^"%b%b\n][^%b\n]*)?)(%b|\n)' % (spaces, inner, spaces, mark, mark, mark))
-        records: list[_Record] = []
+        records: list[_DelimitedRecord] = []
         fields: list[bytes] = []
         position, stop, line = 0, 0, first_line
         while position < len(text) and len(records) < most:
@@ -184,7 +184,7 @@ class DelimitedTable(Table):
             fields.append((plain or b"").rstrip(spaces + b"\r") if quoted is None else quoted.replace(b'""', b'"'))
             if end == b"\n":
                 if len(fields) > 1 or text[stop:position].strip(b"\r\n"):
-                    records.append(_Record(line, fields))
+                    records.append(_DelimitedRecord(line, fields))
                 line += text.count(b"\n", stop, position)
                 stop, fields = position, []
         return records, stop, None
@@ -236,7 +236,7 @@ class DelimitedTable(Table):
             csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=missing),
         ).combine_chunks()
 
-    def _scanned_block(self, records: list[_Record], columns: Sequence[int]) -> DelimitedBlock:
+    def _scanned_block(self, records: list[_DelimitedRecord], columns: Sequence[int]) -> DelimitedBlock:
         import pyarrow
 
         width = len(self.names)
