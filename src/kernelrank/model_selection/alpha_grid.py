@@ -50,14 +50,8 @@ BLOCK = 2**24
 
 AUTO = "auto"
 
-START = (-15.0, 5.0)
-"""The exponents of two that are tried first, beside the scale."""
-
 LIMITS = (-25.0, 10.0)
 """The exponents of two that an extension may reach."""
-
-EXTENSION = 5.0
-"""How many octaves are added at an edge."""
 
 
 def is_auto(alphas: Any) -> bool:
@@ -103,7 +97,7 @@ class AlphaGrid:
 
         whole: Whether to take the whole range at once, where the grid must not depend on labels or is cheap.
         """
-        return cls._between(scale, *(LIMITS if whole else START), step)
+        return cls._between(scale, *(LIMITS if whole else (-15.0, 5.0)), step)
 
     @classmethod
     def of(cls, alphas: Any, features: Features, graph: UnlabelledGraph, *, whole: bool = False) -> Self:
@@ -132,8 +126,8 @@ class AlphaGrid:
         """Return the grid with more alphas at the edges where the best ones are; None if there are none to add."""
         if self.scale is None:
             return None
-        low = max(self.low - EXTENSION, LIMITS[0]) if -1 in edges else self.low
-        high = min(self.high + EXTENSION, LIMITS[1]) if 1 in edges else self.high
+        low = max(self.low - 5.0, LIMITS[0]) if -1 in edges else self.low
+        high = min(self.high + 5.0, LIMITS[1]) if 1 in edges else self.high
         return None if (low, high) == (self.low, self.high) else self._between(self.scale, low, high, self.step)
 
     def warn_at_edge(self, values: Float, *, stacklevel: int = 2) -> None:

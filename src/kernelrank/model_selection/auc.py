@@ -19,15 +19,12 @@ from kernelrank.base.sklearn_private import num_samples
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
 from kernelrank.metrics.intervals import Interval, check_confidence
 from kernelrank.metrics.roc import Components, TwoClasses, check_groups, score_interval, shared_groups
-from kernelrank.model_selection.auc_halves import Halves, are_cheap, hold_out_halves, least_units
+from kernelrank.model_selection.auc_halves import INTERVALS, Halves, are_cheap, hold_out_halves, least_units
 from kernelrank.model_selection.holdout import held_from, holdout, pairs_held_out
 from kernelrank.model_selection.nested_search import NestedSearch
 from kernelrank.model_selection.refits import HoldoutData, settled
 
-INTERVALS = ("auto", "components", "jackknife")
 FOLDS = ("averaged", "pooled")
-GIVEN_SCORES = "given scores"
-"""What the method is called where nothing is held out."""
 
 
 @one_pool
@@ -156,7 +153,7 @@ def estimate_auc(
         scores = check_scores(estimator, X)
         classes = TwoClasses.read(y, len(scores), pos_label=pos_label)
         task = Task(None, None, classes, shared_groups(check_groups(groups, classes)))
-        return to_estimate(of_scores(task, scores, GIVEN), task, GIVEN_SCORES, confidence)
+        return to_estimate(of_scores(task, scores, GIVEN), task, "given scores", confidence)
     classes = TwoClasses.read(y, num_samples(X), pos_label=pos_label)
     codes = check_groups(groups, classes)
     folds = auc_folds(10 if cv is None else cv, X, classes, codes, random_state) if method in FOLDS else []

@@ -47,8 +47,6 @@ from kernelrank.metrics.intervals import Interval, check_confidence
 from kernelrank.metrics.roc import EDGE, Components, TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc import (
     GIVEN,
-    GIVEN_SCORES,
-    INTERVALS,
     AUCEstimate,
     Found,
     Task,
@@ -60,13 +58,10 @@ from kernelrank.model_selection.auc import (
     to_estimate,
     total_variance,
 )
-from kernelrank.model_selection.auc_halves import Halves, hold_out_halves
+from kernelrank.model_selection.auc_halves import INTERVALS, Halves, hold_out_halves
 from kernelrank.model_selection.holdout import pairs_held_out
 from kernelrank.model_selection.nested_search import NestedSearch
 from kernelrank.model_selection.refits import HoldoutData, settled
-
-SQUARES = "combines the intervals of the two AUCs as if they were independent, because {}"
-UNKNOWN = "is the largest possible one: with one item or group of a class, the variance is unknown"
 
 
 @dataclass(frozen=True, repr=False)
@@ -309,7 +304,7 @@ class _Held:
         return Found(self.components.auc, *total, self.components.n_pairs)
 
     def estimate(self, confidence: float) -> AUCEstimate:
-        method = "leave_pair_out" if self.scores is None else GIVEN_SCORES
+        method = "leave_pair_out" if self.scores is None else "given scores"
         return to_estimate(self.found, self.task, method, confidence)
 
 
@@ -337,10 +332,12 @@ def _compare(first: _Held, second: _Held, confidence: float) -> AUCComparison:
         what = first.task.what_varies(GIVEN)
     at_edge = any(min(side.components.auc, 1.0 - side.components.auc) <= EDGE for side in (first, second))
     if not np.isfinite(variance):
-        ends, pvalue, what = (-1.0, 1.0), 1.0, UNKNOWN
+        ends, pvalue = (-1.0, 1.0), 1.0
+        what = "is the largest possible one: with one item or group of a class, the variance is unknown"
     elif at_edge or variance <= EDGE**2:
         ends, pvalue = _square_and_add(first, second, confidence), _touching_level(first, second)
-        what = SQUARES.format("an AUC of 0 or 1 does not vary here" if at_edge else "the difference does not vary here")
+        reason = "an AUC of 0 or 1 does not vary here" if at_edge else "the difference does not vary here"
+        what = f"combines the intervals of the two AUCs as if they were independent, because {reason}"
     else:
         error = float(np.sqrt(variance))
         half = float(stdtrit(degrees, 0.5 + confidence / 2)) * error

@@ -49,11 +49,11 @@ from kernelrank.model_selection.search import AlphaSearch
 if TYPE_CHECKING:
     from kernelrank.model_selection.auc import Task
 
+INTERVALS = ("auto", "components", "jackknife")
+"""What the interval of an estimate may be computed from."""
+
 MOST_SPLITS = 20
 """How often the items are split: F is then known to a fifth, and the interval to a tenth at most."""
-
-MOST_WORK = 10_000_000_000
-"""Up to this many multiplications are made for a split by default, so that all take up to 20 seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,8 @@ def are_cheap(task: Task) -> bool:
     if any(one.problems[0][1].common_scale(2) is None for one in data):
         return False
     candidates = held.n_candidates if isinstance(held, NestedSearch) else 1
-    return 2 * (len(task.classes.labels) / 2) ** 3 * candidates <= MOST_WORK
+    # Multiplications for a split: with up to 10¹⁰ of them all splits take up to 20 seconds.
+    return 2 * (len(task.classes.labels) / 2) ** 3 * candidates <= 1e10
 
 
 def hold_out_halves(task: Task, components_of: Callable[[Task], Components]) -> Halves | None:

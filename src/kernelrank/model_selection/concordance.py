@@ -21,16 +21,13 @@ from kernelrank.base.sklearn_private import num_samples, safe_split
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.metrics import Concordance, ConcordanceResult, Interval
-from kernelrank.model_selection.auc_halves import trained_share
+from kernelrank.model_selection.auc_halves import INTERVALS, trained_share
 from kernelrank.model_selection.holdout import holdout
 from kernelrank.model_selection.refits import settled
 from kernelrank.model_selection.search import AlphaSearch
 
-INTERVALS = ("auto", "components", "jackknife")
 HALVES = 20
 """How many halves are drawn."""
-MOST_ITEMS = 1_000
-"""Up to this many items the jackknife is worth its time by default."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,9 +174,7 @@ def estimate_concordance(
     options = {"cv": cv, "n_jobs": n_jobs, "random_state": random_state}
     data = _Data(X, y, Queries.from_labels(qid, m).codes if qid is not None else None, labels, sample_weight)
     result, scores, folds = _held_out(estimator, data, **options)
-    if interval == "components" or (
-        interval == "auto" and (m > MOST_ITEMS or not isinstance(estimator, KernelLearner))
-    ):
+    if interval == "components" or (interval == "auto" and (m > 1_000 or not isinstance(estimator, KernelLearner))):
         return ConcordanceEstimate(result, result.interval(confidence, groups=labels), scores, folds, lifetimes)
     variance, degrees, units = result._variance(labels)
     values, scored = [], []

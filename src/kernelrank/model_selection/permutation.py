@@ -51,16 +51,6 @@ from kernelrank.model_selection.refits import HoldoutData, QueryKFold, deal_item
 BLOCK_BYTES = 2**25
 """The size of a block of permuted scores, and of the held-out scores that belong to it."""
 
-BLOCK_PAIRS = 50_000_000
-"""Pairs that a block compares, for all alphas together: about half a second, so that progress is seen."""
-
-SHARED, REFITTED = 1000, 100
-"""How many permutations there are by default, with one decomposition and with a refit for each."""
-
-FOLDS = 10
-"""How many folds the statistic "folds" has, if there are so many items, or queries."""
-
-NAMES = {"folds": "ten-fold"}
 STATISTICS = ("auto", "leave_pair_out", "leave_query_out", "folds")
 
 
@@ -192,7 +182,7 @@ def permutation_test(
     estimator = settled(estimator, X, qid)
     sample = _Sample(estimator, X, labels, scores, Queries.from_labels(qid, m), codes, values, {"n_jobs": n_jobs})
     shared = _shares_one_graph(estimator) and name != "folds"
-    count = (SHARED if shared else REFITTED) if n_permutations is None else n_permutations
+    count = (1000 if shared else 100) if n_permutations is None else n_permutations
     if not isinstance(count, Integral) or count < 1:
         raise InvalidInputError(f"n_permutations must be a whole number of at least 1, got {n_permutations!r}")
     permute = _permuter(sample, check_random_state(random_state))
@@ -214,7 +204,7 @@ def permutation_test(
     # Means over queries may differ in the last digit where they are equal.
     extreme = int(np.sum(null >= observed - 1e-12))
     permuted = "items inside queries" if qid is not None else "all items" if codes is None else "groups of one size"
-    label = f"{'nested ' if can_be_nested(estimator) else ''}{NAMES.get(name, name)} accuracy"
+    label = f"{'nested ' if can_be_nested(estimator) else ''}{'ten-fold' if name == 'folds' else name} accuracy"
     if values is not None:
         label = f"best {label} of {len(values)} alphas"
     return PermutationTest(observed, null, (1 + extreme) / (1 + int(count)), label, permuted)
@@ -312,7 +302,8 @@ class _Sample:
         n_alphas = 1 if self.alphas is None else len(self.alphas)
         m = len(self.scores)
         # A block must cost several times its decomposition, which takes time as m³.
-        worth = max(BLOCK_PAIRS // (m * m * n_alphas), 10 * m // n_alphas)
+        # 50 million pairs take about half a second, so that progress is seen.
+        worth = max(50_000_000 // (m * m * n_alphas), 10 * m // n_alphas)
         return max(1, min(worth, BLOCK_BYTES // (8 * self.rows(name))))
 
     def _tried(self) -> Float:
@@ -363,7 +354,7 @@ class _Sample:
     def folds_one_by_one(self, orders: Index) -> Float:
         found = np.empty(orders.shape[1])
         qid = self.queries.codes if len(self.queries) > 1 else None
-        n_folds = min(FOLDS, len(self.scores) if qid is None else len(self.queries))
+        n_folds = min(10, len(self.scores) if qid is None else len(self.queries))
         for k, order in enumerate(orders.T):
             # The same folds for equal orders: what varies is the scores alone.
             random, y = np.random.RandomState(0), self.scores[order]

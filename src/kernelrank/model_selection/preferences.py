@@ -379,9 +379,6 @@ class Refits:
 #
 # The measure of alphas by held-out preferences.
 
-DIFFERENCES = 2**25
-"""How many held-out differences are kept at once: all preferences for some alphas."""
-
 
 def check_search(cv: Any, scoring: Any) -> None:
     """Raise an error for a hold-out or a measure that is not for preferences."""
@@ -441,7 +438,7 @@ class PreferenceMeasure:
     def __call__(self, alphas: Float) -> Measured:
         """Hold preferences out for some alphas, and return the agreement of each."""
         graph = self.problem.graph
-        step = max(1, DIFFERENCES // max(1, graph.n_pairs))
+        step = max(1, 2**25 // max(1, graph.n_pairs))  # so many held-out differences are kept at once: 256 MiB
         parts = [self._agreement(alphas[start : start + step]) for start in range(0, len(alphas), step)]
         mean = np.concatenate(parts)[None]
         return Measured(mean, np.full(mean.shape, np.nan), None, None)

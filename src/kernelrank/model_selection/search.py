@@ -32,15 +32,6 @@ from kernelrank.solvers.precision import one_warning, overflow_is_checked
 #
 # The plan of a search: which items are held out together when alpha is chosen, and how their scores are measured.
 
-CENSORED_FOLDS = 10
-"""How many folds of items "auto" makes of censored times without strata: leaving out a pair has no shortcut there."""
-
-SMALL_QUERY = 100
-"""Up to this mean number of partners of an item, looking at every pair is faster than sorting once for each column."""
-
-MEASURED_ITEMS = 2**17
-"""The largest number of items in one call of a measure: the items of a fold, once for each alpha."""
-
 ItemLoss = Callable[[Float, Float], Float]
 """From true and held-out scores to one loss for each item."""
 
@@ -220,7 +211,8 @@ class HoldoutScoring:
             return False
         assert self.plan.sets is not None
         sizes = self.plan.sets.sizes
-        return float((sizes**2).sum()) <= SMALL_QUERY * float(sizes.sum())
+        # Up to 100 partners of an item, looking at every pair is faster than sorting once for each column.
+        return float((sizes**2).sum()) <= 100.0 * float(sizes.sum())
 
     def _judge(self, items: Index, scores: Float, output: int | slice) -> Float:
         """Return the values of queries or items, or their mean if there are folds, shape (alphas, values)."""
@@ -243,7 +235,7 @@ class HoldoutScoring:
 
     def _measured(self, measure: Measure, truth: Float, columns: Float, codes: Index | None) -> Float:
         """Measure the columns of scores (alphas, items), many at a time: each has queries of its own."""
-        at_once = 1 if measure.pools_queries else max(1, MEASURED_ITEMS // max(len(truth), 1))
+        at_once = 1 if measure.pools_queries else max(1, 2**17 // max(len(truth), 1))
         labels, query = (None, 0) if codes is None else np.unique(codes, return_inverse=True)
         n_queries = 1 if labels is None else len(labels)
         rows = []
@@ -422,7 +414,8 @@ class AlphaSearch(KernelLearner):
             X,
             y,
             queries,
-            default=self._without_queries if event is None else CENSORED_FOLDS,
+            # Leaving out a pair of censored times has no shortcut.
+            default=self._without_queries if event is None else 10,
             classes=classes,
             random_state=seed,
         )
