@@ -23,9 +23,6 @@ from kernelrank.solvers.precision import overflow_is_checked
 
 Shortcut = CompleteHoldout | OneSetHoldout | TwoStepHoldout
 
-TIED = 1e-10
-"""Held-out scores that differ by no more than this share of the largest are equal but for rounding."""
-
 
 @one_pool
 def dyadic_holdout(
@@ -208,7 +205,8 @@ def settle_ties(scores: Float) -> Float:
         if len(order) == 0:
             continue
         ascending = values[order]
-        apart = np.diff(ascending) > TIED * max(abs(ascending[0]), abs(ascending[-1]))
+        # Held-out scores that differ by no more than this share of the largest are equal but for rounding.
+        apart = np.diff(ascending) > 1e-10 * max(abs(ascending[0]), abs(ascending[-1]))
         group = np.concatenate([[0], np.cumsum(apart)])
         values[order] = ascending[np.concatenate([[0], 1 + np.flatnonzero(apart)])[group]]
         scores[:, :, k, number] = values.reshape(scores.shape[:2])

@@ -216,12 +216,6 @@ class DyadicProblem:
 # eigenvalues are zero is decided beside the numbers that were subtracted (`SideSpectrum.rounding`). The coefficients of
 # a ranked side add up to zero, so scores may be computed from ``KC``, ``k(a, b)`` less its mean over b (`score_rows`).
 
-FEW_SPARSE = 2000
-"""Up to so many columns of a sparse matrix are made dense."""
-
-ROUNDINGS = 4.0
-"""So many numbers of the size of K are added up for each entry of CKC."""
-
 
 @dataclass(frozen=True)
 class SideSpectrum:
@@ -262,7 +256,8 @@ class DyadicSide:
     @property
     def few_columns(self) -> bool:
         """Whether the kernel is linear and there are no more features than objects; if sparse, also not many."""
-        most = min(self.n_objects, FEW_SPARSE) if is_sparse(self.items) else self.n_objects
+        # Up to so many columns of a sparse matrix are made dense.
+        most = min(self.n_objects, 2000) if is_sparse(self.items) else self.n_objects
         return self.kernel.linear and self.items.shape[1] <= most
 
     @cached_property
@@ -345,7 +340,8 @@ class DyadicSide:
                 f"the kernel of the {self.name} is indefinite: its smallest eigenvalue is {values[0]:.3g} and its "
                 f"largest {values[-1]:.3g}; {ADVICE}"
             )
-        rounding = len(A) * float(np.finfo(np.float64).eps) * max(float(values[-1]), ROUNDINGS * summands)
+        # So many numbers of the size of K are added up for each entry of CKC.
+        rounding = len(A) * float(np.finfo(np.float64).eps) * max(float(values[-1]), 4.0 * summands)
         if null is not None:
             # Eigenvectors of eigenvalues that rounding made of zeros are mixtures of it.
             vectors -= np.outer(null, (null @ vectors) / (null @ null))
@@ -616,9 +612,6 @@ OutputCells: TypeAlias = tuple[Index, KnownCells]
 # scores ``Y_± = (Y ± Yᵀ)/2`` have the solution of the plain problem, and ``‖f‖²`` is that of the plain problem too. A
 # reciprocal f is zero at (a, a): a score of an object against itself is zero or unknown, and counts for nothing.
 
-DIGITS = 1e-8
-"""A matrix is (skew-)symmetric if it differs from its transpose by less than this share of its largest score."""
-
 
 def symmetrised(values: Float, sign: int) -> Float:
     """Return ``(V ± Vᵀ)/2`` of a square matrix, or of one for each output; V itself if the sign is zero."""
@@ -638,7 +631,8 @@ def check_relation(Y: Float, sign: int) -> Float:
         return Y
     mirrored = sign * Y.swapaxes(0, 1)
     scale = float(np.nanmax(np.abs(Y), initial=0.0))
-    wrong = np.abs(Y - mirrored) > DIGITS * scale
+    # A matrix is (skew-)symmetric if it differs from its transpose by less than this share of its largest score.
+    wrong = np.abs(Y - mirrored) > 1e-8 * scale
     if wrong.any():
         a, b, output = (int(number) for number in np.argwhere(wrong)[0])
         if a == b:

@@ -395,9 +395,6 @@ class KroneckerRankRLSCV(KroneckerSearch):
 #
 # TwoStepRLSCV: two-step learning that chooses both regularisation strengths by one of the four settings.
 
-OCTAVES = 2.5
-"""The octaves between two strengths of a side: every pair of strengths is tried."""
-
 
 class TwoStepRLSCV(DyadicSearch):
     """TwoStepRLS with both alphas chosen by exact cross-validation over cells, rows, columns or both.
@@ -477,7 +474,8 @@ class TwoStepRLSCV(DyadicSearch):
     def _grid(self, side: DyadicSide) -> AlphaGrid:
         if not is_auto(self.alphas):
             return AlphaGrid.given(self.alphas)
-        return AlphaGrid.around(side_scale(side), step=OCTAVES)
+        # The octaves between two strengths of a side: every pair of strengths is tried.
+        return AlphaGrid.around(side_scale(side), step=2.5)
 
     def _choose(self, candidates: Candidates) -> None:
         self.alpha_rows_ = float(candidates.alpha)

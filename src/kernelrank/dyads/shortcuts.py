@@ -26,16 +26,14 @@ from kernelrank.dyads.problem import DyadicProblem, DyadicSide, Regularisation, 
 from kernelrank.dyads.solvers import CompleteSpectral
 from kernelrank.errors import NothingToCompareError
 
-DECOMPOSITION = 15.0
-"""What an eigendecomposition with its products costs, in m³ operations of a matrix product."""
-
 ITERATIONS = 100.0
 """How many products of m₁m₂(m₁ + m₂) a training with unknown cells costs, about."""
 
 
 def by_shortcut(size: int, lost: int, kept: int) -> bool:
     """Return whether holding out some objects by small systems costs less than another decomposition."""
-    return 2.0 * size**2 * lost * kept <= DECOMPOSITION * lost**3 + 3.0 * lost**2 * kept
+    # What an eigendecomposition with its products costs, in m³ operations of a matrix product.
+    return 2.0 * size**2 * lost * kept <= 15.0 * lost**3 + 3.0 * lost**2 * kept
 
 
 @dataclass(frozen=True)
@@ -257,9 +255,6 @@ def _inside(scores: Float, folds: tuple[Index, ...] | None) -> Float:
 #
 # Both are a few matrix products for all cells at once.
 
-KEPT = 0.01
-"""What is left of one by a subtraction that may cost two digits."""
-
 
 def cell_inverse(P1: Float, P2: Float, S: Float) -> Float:
     """Return g, (m₁, m₂): the diagonal of Γ."""
@@ -319,7 +314,8 @@ def _sums(rows: RotatedSide, mu2: Float, S: Float, noise: float) -> tuple[Float,
     factor[:small], divisor[small:] = mu2[:small], mu2[small:]
     other = found * -factor
     other += 1.0
-    lost = np.flatnonzero(other.min(axis=0) < KEPT)
+    # What is left of one by a subtraction that may cost two digits.
+    lost = np.flatnonzero(other.min(axis=0) < 0.01)
     other /= divisor
     other[:, lost] = squares @ (S[:, lost] * np.where(lost < small, 1.0, mu1))
     found[:, :small], other[:, :small] = other[:, :small], found[:, :small].copy()
@@ -535,9 +531,6 @@ def _object_residuals(U: Float, S: Float, A: Float) -> Float:
 MOST_CELLS = 3000
 """Up to so many cells leave together by one dense system; more are left out by iteration."""
 
-SHRUNK = 0.99
-"""Where every ``1 - h₁h₂`` is above this, scores are a hundredth of Y or less."""
-
 
 @dataclass(frozen=True)
 class TwoStepHoldout:
@@ -606,7 +599,8 @@ class TwoStepInverses:
         Q1, Q2 = self.regularisation.rows * self.G1, self.regularisation.columns * self.G2
         q1, q2 = np.diag(Q1)[:, None], np.diag(Q2)
         own = q1 + q2 - q1 * q2
-        if own.min() > SHRUNK:
+        # Where every ``1 - h₁h₂`` is above this, scores are a hundredth of Y or less.
+        if own.min() > 0.99:
             return self._shrunk_cells(Y, folds, own)
         rotated = Q1 @ Y
         residuals = rotated + (Y - rotated) @ Q2

@@ -29,9 +29,6 @@ from kernelrank.solvers.precision import check_finite, overflow_is_checked
 
 DYADIC_SOLVERS = ("auto", "spectral", "primal", "direct", "eigenbasis", "vec_trick")
 
-DENSE_ENOUGH = 0.1
-"""From this share of known cells on, the complete problem is a good preconditioner."""
-
 
 def prepare(
     problem: DyadicProblem, solver: str, *, tol: float, max_iter: int | None, regularisation: Regularisation
@@ -86,7 +83,8 @@ def _automatic(problem: DyadicProblem, two_step: bool) -> str:
     if not two_step and FewCells.fits(problem):
         return "direct"
     density = min(cells.density for _, cells in problem.output_cells())
-    return "eigenbasis" if two_step or density >= DENSE_ENOUGH else "vec_trick"
+    # From this share of known cells on, the complete problem is a good preconditioner.
+    return "eigenbasis" if two_step or density >= 0.1 else "vec_trick"
 
 
 # Complete -------------------------------------------------------------------------------------------------------------
@@ -276,9 +274,6 @@ class FewCells:
 #
 # With one set of objects and f(a, b) = ±f(b, a), B is (skew-)symmetric: gradients are projected.
 
-LEAST_KNOWN = 0.05
-"""An object of which less than this share of the average is known counts as if so much were known."""
-
 
 @dataclass(frozen=True)
 class Eigenbasis:
@@ -426,7 +421,8 @@ def _known_shares(cells: KnownCells, weight: Float) -> tuple[Float, Float]:
     shares = []
     for numbers, size in zip((cells.rows, cells.columns), cells.shape, strict=True):
         sums = np.bincount(numbers, weights=weight, minlength=size) / total
-        shares.append(np.maximum(sums, LEAST_KNOWN * sums.mean()))
+        # An object of which less than this share of the average is known counts as if so much were known.
+        shares.append(np.maximum(sums, 0.05 * sums.mean()))
     return shares[0], shares[1]
 
 

@@ -44,10 +44,6 @@ from kernelrank.features import ReducedSet
 from kernelrank.solvers.direct import spectrum
 from kernelrank.solvers.precision import report_error, spectral_error
 
-TRUSTED = 1e-4
-"""A reciprocal condition number of a set's system that is always trusted. Below it, a set is trusted as long as ten
-thousand times the rounding of training, ε (1 + μ_max / λ), is smaller still; other sets are to be refitted."""
-
 
 def leave_basis_out(
     features: ReducedSet,
@@ -102,7 +98,10 @@ def leave_basis_out(
             c = rotated - Psi.T @ target[items]
             for k, alpha in enumerate(alphas):
                 scores[place, :, k], reciprocal = system.solve(1.0 / (values + alpha), c)
-                untrusted[number] |= reciprocal <= min(TRUSTED, rounding * (1.0 + values[-1] / alpha))
+                # A reciprocal condition number of a set's system that is always trusted. Below it, a set is trusted as
+                # long as ten thousand times the rounding of training, ε (1 + μ_max / λ), is smaller still; other sets
+                # are to be refitted.
+                untrusted[number] |= reciprocal <= min(1e-4, rounding * (1.0 + values[-1] / alpha))
     return scores, untrusted
 
 

@@ -41,15 +41,6 @@ from kernelrank.exact_cv.problem import Decomposition, DualInverse
 BLOCK_BYTES = 2**24
 """The size of a block of Γ or H."""
 
-UPPER_BYTES = 2**26
-"""The largest size of all of Γ; larger ones are formed in blocks, which takes a quarter more time."""
-
-NEARLY_ALL = 0.4
-"""The share of all ordered pairs from which the upper half of Γ costs less than blocks of it; all pairs are 0.5."""
-
-LEAST_ROWS = 64
-"""The smallest number of rows in a block."""
-
 
 class Workspace:
     """Arrays that are made once and overwritten by every λ: new ones cost a tenth of the products."""
@@ -112,7 +103,9 @@ class ResidualPairs:
         left, d, m = self.inverse.left, self.inverse.d, len(self.e)
         if left is None or d is None or self.inverse.gone is not None:
             return None
-        if pairs.n_pairs < NEARLY_ALL * m * m or 8 * m * m > UPPER_BYTES:
+        # The largest size of all of Γ; larger ones are formed in blocks, which takes a quarter more time.
+        # The share of all ordered pairs from which the upper half of Γ costs less than blocks of it; all pairs are 0.5.
+        if pairs.n_pairs < 0.4 * m * m or 8 * m * m > 2**26:
             return None
         scaled, upper = self.workspace.arrays(left.shape, (m, m))
         np.multiply(left, np.sqrt(d), out=scaled)
@@ -255,7 +248,8 @@ def row_blocks(pairs: DifferingPairs, matrices: int = 1) -> list[slice]:
     """Cut the rows that have partners: into about eight blocks or more, so that few needless columns are formed."""
     m = len(pairs.order)
     rows = int(np.searchsorted(pairs.end, m))
-    step = max(1, min(max(-(-rows // 8), LEAST_ROWS), BLOCK_BYTES // (8 * m * matrices)))
+    # The smallest number of rows in a block.
+    step = max(1, min(max(-(-rows // 8), 64), BLOCK_BYTES // (8 * m * matrices)))
     return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 

@@ -61,9 +61,6 @@ from kernelrank.features import Features, ReducedSet
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.precision import report_error
 
-MOST_PAIRS = 1 / 6
-"""The share of all ordered pairs from which all of Γ costs less than the block that they need, for one λ."""
-
 MOST_REFITS = 1000
 """How many pairs that lost digits may be refitted at one λ."""
 
@@ -160,7 +157,8 @@ def _by_inverse(
 ) -> tuple[Float, list[tuple[int, Index]]] | None:
     """Do what `_by_decomposition` does from all of Γ; None unless that is the cheapest form and keeps the digits."""
     m = problem.graph.n_items
-    if problem.features.primal is not None or pairs.n_pairs < MOST_PAIRS * m * m or len(alphas) > 1:
+    # The share of all ordered pairs from which all of Γ costs less than the block that they need, for one λ.
+    if problem.features.primal is not None or 6 * pairs.n_pairs < m * m or len(alphas) > 1:
         return None
     inverse = DualInverse.of(problem.features, problem.base, float(alphas[0]) / kappa, above_trace=False)
     if inverse is None:
@@ -413,15 +411,6 @@ def _pairs_by_series(
 # the removed item, its direction is lost. For all other pairs, `KernelMap.lost_directions` computes β pair by pair, and
 # also for two nearly identical items, whose second direction is a difference.
 
-DEPENDENT = 1e-2
-"""Where the squared correlation of two basis items is less than one by so little, a pair is solved by itself."""
-
-TRUSTED = 1e-6
-"""The smallest part of a direction that is orthogonal to the other one; below, a pair is left to the caller."""
-
-PAIR_BYTES = 300
-"""About what the arrays of a pair take that is held out among many."""
-
 
 class LostDirections:
     """The directions that the basis no longer spans without the items of a pair, for any λ."""
@@ -478,7 +467,8 @@ class BasisPairs(SmootherPairs):
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
         m, doubtful = len(pairs.order), []
-        step = max(1, BLOCK_BYTES // (PAIR_BYTES * m))
+        # About what the arrays of a pair take that is held out among many.
+        step = max(1, BLOCK_BYTES // (300 * m))
         for start in range(0, int(np.searchsorted(pairs.end, m)), step):
             rows, columns = np.arange(start, min(start + step, m)), int(pairs.end[start])
             H = (self.first[rows] * self.d) @ self.second[columns:].T
@@ -494,7 +484,8 @@ class BasisPairs(SmootherPairs):
         """Return H_ij, H_ii, H_jj, h_i and h_j without the basis items of each pair, and where these are not known."""
         c_i, c_j = self.column[i], self.column[j]
         rho = self.N[c_i, c_j]
-        alone = (rho * rho > 1.0 - DEPENDENT) | self.special[i] | self.special[j]
+        # Where the squared correlation of two basis items is less than one by so little, a pair is solved by itself.
+        alone = (rho * rho > 1.0 - 1e-2) | self.special[i] | self.special[j]
         root = np.sqrt(np.where(alone, 1.0, 1.0 - rho * rho))
         a, b, g = np.empty((2, len(i))), np.empty((2, len(i))), np.empty((2, len(i), self.g.shape[1]))
         for target, values, last in ((a, self.E[i, c_i], self.E[i, c_j]), (b, self.E[j, c_i], self.E[j, c_j])):
@@ -520,7 +511,8 @@ class BasisPairs(SmootherPairs):
         if n == 2:  # what the second adds to the first, formed so that it keeps its digits
             beta[1] -= (beta[1] @ beta[0]) * beta[0]
             length = np.linalg.norm(beta[1])
-            if length < TRUSTED:
+            # The smallest part of a direction that is orthogonal to the other one; below, a pair is left to the caller.
+            if length < 1e-6:
                 return False
             beta[1] /= length
             beta[1] -= (beta[1] @ beta[0]) * beta[0]

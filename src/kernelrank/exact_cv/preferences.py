@@ -41,29 +41,19 @@ from kernelrank.solvers.direct import spectrum
 FEW = 32
 """Sets of up to so many preferences go by the entries of P, larger ones by conjugate gradients."""
 
-NULL = 1e-15
-"""How small an eigenvalue counts as zero, beside the largest, in the dual form."""
-
-TINY = 1e-5
-"""What such an eigenvalue is raised to, beside that, where its direction is kept: its root is divided by."""
-
-FAR = 1e3
-"""How large ``C⁻¹B`` may be beside the differences of compared items, which are at most one: three digits are lost."""
 
 BATCH_BYTES = 2**21
 """The size of what is held out in one batch: it stays in the cache."""
 
-ROW_BYTES = 2**18
-"""The size of the rows of single preferences that are multiplied at once: the nearest cache that holds them all."""
-
-PADDED = 0.8
-"""Sets of at least this share of the largest are solved with it, with rows of zeros to fill them up."""
-
-USUAL_STEPS = 5
-"""How many steps conjugate gradients usually take."""
 
 SUM_BYTES = 2**28
 """The size up to which the sums ``D_EᵀW_E D_E`` of all large sets are kept at once."""
+
+MOST_STEPS = 30
+"""The largest number of steps of conjugate gradients."""
+
+USUAL_STEPS = 5
+"""How many steps conjugate gradients usually take."""
 
 
 class PreferenceProblem:
@@ -91,11 +81,14 @@ class PreferenceProblem:
             beside = features.kernel_scale * float(graph.diagonal().max(initial=0.0))
             rounding = 100 * len(A) * float(np.finfo(np.float64).eps) * beside
             values, B = spectrum(A, max(1e-9 * float(np.trace(A)), rounding))
-            least = NULL * values.max(initial=0.0)
+            # How small an eigenvalue counts as zero, beside the largest, in the dual form.
+            least = 1e-15 * values.max(initial=0.0)
             if _inside_parts(graph) or least == 0.0:
                 values, B = values[values > least], B[:, values > least]
             else:  # an item that is not compared has a part in every direction
-                values = np.maximum(values, TINY * least)
+                # What such an eigenvalue is raised to, beside that, where its direction is kept: its root is divided
+                # by.
+                values = np.maximum(values, 1e-5 * least)
             self.values, root = values, np.sqrt(values)
             self.features = _dual_features(features, graph, B, root)
             self.target = root * (B.T @ target[:, 0])
@@ -113,7 +106,8 @@ class PreferenceProblem:
         scores = self.features @ (shrunk * self.target[:, None])
         found = np.empty((graph.n_pairs, len(alphas)))
         everyone = np.arange(graph.n_pairs, dtype=np.int64)
-        parts = list(blocks(graph.n_pairs, 8 * len(self.values), ROW_BYTES))
+        # The size of the rows of single preferences that are multiplied at once: the nearest cache that holds them all.
+        parts = list(blocks(graph.n_pairs, 8 * len(self.values), 2**18))
         room = np.empty((parts[0].stop, len(self.values)))
         for part in parts:
             rows = self.rows(everyone[part], room)
@@ -190,7 +184,8 @@ class PreferenceProblem:
         sizes, start = -sets.sizes[order], 0
         while start < len(order):
             largest = -int(sizes[start])
-            similar = int(np.searchsorted(sizes, -int(PADDED * largest), side="right"))
+            # Sets of at least this share of the largest are solved with it, with rows of zeros to fill them up.
+            similar = int(np.searchsorted(sizes, -int(0.8 * largest), side="right"))
             room = BATCH_BYTES // (8 * len(self.values) * (largest + min(largest, len(self.values)) + 5 * n_alphas))
             stop = min(similar, start + max(1, room))
             yield order[start:stop]
@@ -286,7 +281,8 @@ def _dual_features(features: Features, graph: Preferences, B: Float, root: Float
     nearly dependent, and to place parts beside each other that are compared with weight zero.
     """
     undone = graph.undo_centre(B)
-    if undone is not None and np.sqrt(graph.weight.max()) * np.abs(undone).max(initial=0.0) > FAR:
+    # How large ``C⁻¹B`` may be beside the differences of compared items, which are at most one: three digits are lost.
+    if undone is not None and np.sqrt(graph.weight.max()) * np.abs(undone).max(initial=0.0) > 1e3:
         undone = None
     part = graph.parts
     if undone is not None and _inside_parts(graph):
@@ -424,14 +420,6 @@ def _solve_normal_equations(sums: Float, alpha: float) -> Float:
 # little, and steps that never go there do not see it. So each system is solved for one more right-hand side, drawn at
 # random, with the smallest A, which loses most. Steps towards its solution cannot miss the direction.
 
-SMOOTH = 0.05
-"""The smallest curvature beside that of A at which conjugate gradients go on: they keep all but two digits."""
-
-MOST_STEPS = 30
-"""The largest number of steps of conjugate gradients."""
-
-PROBED = 1e-14
-"""What is left of the square of a probe that has seen all directions."""
 
 CONVERGED = 1e-12
 """The residual, beside the solution of all data, that is left before the last correction."""
@@ -477,7 +465,8 @@ def _solve_with_probe(
     p = r * inverse
     rho = np.einsum("bsn,bsn->bn", r, p)
     least = np.broadcast_to(converged**2 * size, rho.shape).copy()
-    least[:, -1] = PROBED * rho[:, -1]
+    # What is left of the square of a probe that has seen all directions.
+    least[:, -1] = 1e-14 * rho[:, -1]
     scratch = np.empty((2, a.shape[1]))
     for _ in range(MOST_STEPS):
         active = np.flatnonzero((rho > least).any(axis=1))
@@ -519,7 +508,8 @@ def _advance(
                 scratch[1, k] += v * product[b, i, k]
         for k in range(count):
             norm, curvature = scratch[0, k], scratch[0, k] - scratch[1, k]
-            smooth = rho[b, k] / curvature if curvature >= SMOOTH * norm else np.nan
+            # The smallest curvature beside that of A at which conjugate gradients go on: they keep all but two digits.
+            smooth = rho[b, k] / curvature if curvature >= 0.05 * norm else np.nan
             scratch[0, k] = smooth if rho[b, k] > least[b, k] else 0.0
             scratch[1, k] = 0.0
         for i in range(size):
@@ -602,14 +592,6 @@ class SetRemoval:
 # **A basis** is used without the two items. That is the constraint ``Bᵀ x = 0`` (see `basis_removal`):
 # with ``M = A - T``, ``x = M⁻¹(c - B ν)`` and ``(BᵀM⁻¹B) ν = BᵀM⁻¹c``.
 
-ITEM_BYTES = 2**29
-"""The size up to which the sums of all items are kept."""
-
-PAIR_BYTES = 2**21
-"""The size of the systems of pairs that are solved at once: they stay in a core's cache."""
-
-SUM_PIVOT = 1e-4
-"""The smallest pivot of ``I - A^-½ T A^-½`` that is trusted."""
 
 CONVERGED_WITH_BASIS = 1e-15
 """The error at which systems are solved where a basis loses items: small pivots of `_orthogonal` enlarge it."""
@@ -634,7 +616,8 @@ def leave_items_out(problem: PreferenceProblem, features: Features, alphas: Floa
     won: Float = np.bincount(which, weights=gains, minlength=len(keys)).astype(np.float64)
     pairs = _Pairs(problem, keys // m, keys % m, between, won, _Constraints.of(problem, features))
     touching = _touching(graph.pairs, m)
-    dense = 8 * m * size**2 <= ITEM_BYTES and size <= 2 * np.median(touching.sizes[touching.sizes > 0])
+    # The size up to which the sums of all items are kept.
+    dense = 8 * m * size**2 <= 2**29 and size <= 2 * np.median(touching.sizes[touching.sizes > 0])
     found = pairs.by_sums(touching, filled(alphas))[:, : len(alphas)] if dense else pairs.by_sets(touching, alphas)
     compared = graph.weight > 0
     touched = np.bincount(graph.pairs[compared].ravel(), minlength=m)
@@ -693,7 +676,8 @@ class _Pairs:
         whole = problem.target[:, None] / a
         missed = targets[:, :, None] - sums @ whole  # what each item adds to the gradient
         found = np.empty((len(self.first), len(alphas)))
-        parts = list(blocks(len(self.first), 8 * size * (size + 4 * len(alphas)), PAIR_BYTES))
+        # The size of the systems of pairs that are solved at once: they stay in a core's cache.
+        parts = list(blocks(len(self.first), 8 * size * (size + 4 * len(alphas)), 2**21))
         longest = max(part.stop - part.start for part in parts)
         room, residuals = np.empty((longest, size, size)), np.empty((longest, size, len(alphas)))
         for part in parts:
@@ -807,7 +791,8 @@ def _factorise(T: Float, a: Float, c: Float) -> Float:
     """Solve one system; NaN where a pivot is too small to be trusted."""
     root = np.sqrt(a)
     factor, info = lapack.dpotrf(np.eye(len(a)) - T / (root[:, None] * root), lower=1)
-    if info != 0 or float(np.diagonal(factor).min(initial=1.0)) ** 2 <= SUM_PIVOT:
+    # The smallest pivot of ``I - A^-½ T A^-½`` that is trusted.
+    if info != 0 or float(np.diagonal(factor).min(initial=1.0)) ** 2 <= 1e-4:
         return np.full(len(a), np.nan)
     x, _ = lapack.dpotrs(factor, c / root, lower=1)
     return np.asarray(x.ravel() / root)

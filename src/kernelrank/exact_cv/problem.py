@@ -226,12 +226,6 @@ def refit_without(problem: Problem, held: Index, alphas: Float) -> Float:
 FEW_ALPHAS = 3
 """Up to this many values of λ, as many Cholesky factorisations are cheaper than a spectrum."""
 
-MANY_ALPHAS = 64
-"""Up to this many values of λ are factorised one by one where a spectrum would lose digits."""
-
-COLUMN_BYTES = 2**24
-"""The size of a block of columns that is centred at once."""
-
 
 @dataclass(frozen=True)
 class Decomposition:
@@ -369,7 +363,8 @@ def _factors(A: Float, lams: Float, rounding: float, trusted: float) -> Iterator
     """Yield ``μ, B`` and the numbers of the λ that they serve; A is overwritten."""
     distinct, which = np.unique(lams, return_inverse=True)
     uneven = int(np.searchsorted(distinct, trusted))  # so many λ are too small for a spectrum
-    if uneven > MANY_ALPHAS:
+    # Up to this many values of λ are factorised one by one where a spectrum would lose digits.
+    if uneven > 64:
         uneven = 0
     if len(distinct) - uneven <= FEW_ALPHAS:
         uneven = len(distinct)
@@ -403,7 +398,8 @@ def _centre_transpose(graph: Comparisons, B: Float) -> Float:
     if graph.is_identity:
         return np.ascontiguousarray(B)
     left = np.empty((graph.n_items, B.shape[1]))
-    for columns in blocks(B.shape[1], 8 * len(B), COLUMN_BYTES):
+    # The size of a block of columns that is centred at once.
+    for columns in blocks(B.shape[1], 8 * len(B), 2**24):
         left[:, columns] = graph.centre_transpose(np.ascontiguousarray(B[:, columns]))
     return left
 

@@ -19,7 +19,7 @@ model is trained again, which costs less.
 
 Items with the same row have the same score by any model, and rounding must not order them: duplicates that are held out
 together get the score of the first. Other items can have the same score by one model: with features that are whole
-numbers, or that none of the training items has. Scores that differ by no more than `TIED` of the range of their set are
+numbers, or that none of the training items has. Scores that differ by no more than 1e-8 of the range of their set are
 made equal.
 
 Accuracy: as training itself (`kernelrank.solvers.precision`). Where duplicates are held out together and λ is
@@ -50,32 +50,14 @@ SET_BYTES = 2**23
 DUAL_LIMIT = 5_000
 """The largest number of items for which sets that lost digits in the primal may take the dual form."""
 
-SHARING = 4
-"""From so many sets for each λ on, they share what is computed for it; below, every set has its own."""
 
 SPECTRUM, OVERHEAD = 7.0, 1.2e7
 """What many λ cost beside a product of matrices of the size of the problem, and what a training costs beside its
 arithmetic, in multiplications."""
 
-PASSES = 400.0
-"""What it costs to write the system of a set down, in multiplications for each of its entries."""
 
 FEW_REFITS = 10
 """Refits that cost up to this many decompositions of the dual form are preferred to it."""
-
-DUAL_MARGIN = 16.0
-"""In the dual form the error of held-out scores is 3 to 6 times what their pivots tell, and 34 times that in the worst
-of many problems. With this margin no estimate was too small by more than 2.1."""
-
-TIED = 1e-8
-"""Scores of one set that differ by no more than this share of their range are equal but for rounding. The smallest
-alphas of an automatic grid leave about nine digits."""
-
-ROUNDED = 64.0 * float(np.finfo(np.float64).eps)
-"""Beside the scores themselves, no smaller differences count."""
-
-LONGEST_RUN = 4.0
-"""Scores in small steps that go farther than so many steps are different, and stay so."""
 
 
 def leave_sets_out(problem: Problem, sets: ItemSets, alphas: Float, *, dual: bool = False) -> Float:
@@ -131,8 +113,11 @@ def settle_ties(sets: ItemSets, scores: Float, size: Float | float = 0.0) -> Non
             found = scores[places[rows]]
             ascending = np.sort(found, axis=1)
             first, last = ascending[:, low], ascending[:, high]
-            rounded = ROUNDED * np.maximum(np.abs(first), np.abs(last))
-            step = np.maximum(TIED * np.maximum(last - first, size), rounded)[:, None]
+            # Beside the scores themselves, no smaller differences count.
+            rounded = 64.0 * float(np.finfo(np.float64).eps) * np.maximum(np.abs(first), np.abs(last))
+            # Scores of one set that differ by no more than this share of their range are equal but for rounding. The
+            # smallest alphas of an automatic grid leave about nine digits.
+            step = np.maximum(1e-8 * np.maximum(last - first, size), rounded)[:, None]
             gap = np.diff(ascending, axis=1)
             tied = (gap > 0.0) & (gap <= step)
             if not tied.any():
@@ -155,7 +140,8 @@ def _settled(values: Float, step: Float) -> Float:
     ends = np.ones(values.shape, dtype=bool)
     ends[:, :-1] = starts[:, 1:]
     group = np.cumsum(starts).reshape(values.shape) - 1
-    far = (ascending - level > LONGEST_RUN * step)[ends][group]
+    # Scores in small steps that go farther than so many steps are different, and stay so.
+    far = (ascending - level > 4.0 * step)[ends][group]
     settled = np.empty_like(values)
     np.put_along_axis(settled, order, np.where(far, ascending, level), axis=1)
     return settled
@@ -172,7 +158,8 @@ def _cheaper_to_train(features: Features, sets: ItemSets, n_alphas: int) -> NDAr
     training = m * (r + 30.0) * r + (r**3 if n_alphas == 1 else SPECTRUM * r**3) + OVERHEAD
     solving = 1.5 * n_alphas * u**2 * (r + u / 3.0)
     if features.basis is None:
-        written = PASSES * u**2 * (n_alphas if n_alphas <= FEW_ALPHAS else 1)
+        # What it costs to write the system of a set down, in multiplications for each of its entries.
+        written = 400.0 * u**2 * (n_alphas if n_alphas <= FEW_ALPHAS else 1)
         in_columns = u**2 * (r + u / 3.0) + 2.0 * n_alphas * (u**2 + r**3)
         solving = written + np.where(u > r, in_columns, solving)
     return np.asarray((u > SMALL) & (solving > training))
@@ -227,7 +214,9 @@ def _by_decomposition(
         for rows, places, found, pivots in _held_out(problem, at, sets, group, own_kappa):
             small = pivots.min(axis=1) < PIVOT[at.decomposition.primal]
             untrusted[group[rows]] |= small
-            margin = 1.0 if at.decomposition.primal else DUAL_MARGIN
+            # In the dual form the error of held-out scores is 3 to 6 times what their pivots tell, and 34 times that in
+            # the worst of many problems. With this margin no estimate was too small by more than 2.1.
+            margin = 1.0 if at.decomposition.primal else 16.0
             watched = np.where(at.residual_form(own_kappa[rows]), pivots / margin, np.inf)[~small]
             smallest[served] = np.minimum(smallest[served], watched.min(axis=0, initial=np.inf))
             if len(served) == len(alphas):
@@ -239,7 +228,8 @@ def _by_decomposition(
         least = np.full(len(alphas), np.inf)
         np.minimum.at(least, numbers % len(alphas), lams.ravel()[numbers])
         decomposition.report_errors(alphas[least < np.inf], least[least < np.inf])
-        if decomposition.values is not None and len(numbers) == lams.size and len(chosen) < SHARING * len(kappas):
+        # From so many sets for each λ on, they share what is computed for it; below, every set has its own.
+        if decomposition.values is not None and len(numbers) == lams.size and len(chosen) < 4 * len(kappas):
             hold_out(_EachItsOwn(problem, decomposition, lams), chosen, kappa_of, np.arange(len(alphas)))
             continue
         for number in range(len(kappas)):

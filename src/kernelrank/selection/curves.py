@@ -31,9 +31,6 @@ from kernelrank.model_selection.permutation import PairTally, QueryTally, Tally
 from kernelrank.model_selection.refits import QueryKFold, deal_items
 from kernelrank.selection.estimators import GreedyRLS, GreedySelector
 
-REPEATS = 10
-"""How often folds are dealt out by default, if there are no queries."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SelectionCurve(Result):
@@ -238,7 +235,8 @@ def _splits(
     if not isinstance(cv, Integral):
         splits = [(np.asarray(train), np.asarray(test)) for train, test in check_cv(cv).split(data.X, data.y, data.qid)]
         return splits, f"{len(splits)} folds"
-    repeats = (REPEATS if data.qid is None else 1) if n_repeats is None else n_repeats
+    # How often folds are dealt out by default, if there are no queries.
+    repeats = (10 if data.qid is None else 1) if n_repeats is None else n_repeats
     if not isinstance(repeats, Integral) or repeats < 1:
         raise InvalidInputError(f"Expected n_repeats as a whole number of at least 1; got {n_repeats!r}.")
     held = []

@@ -38,9 +38,6 @@ from kernelrank.selection.search import (
 from kernelrank.selection.states import SelectionProblem
 from kernelrank.solvers.precision import check_finite, check_range
 
-AUTOMATIC_EXPONENTS = range(-12, 5, 2)
-"""Beside the mean squared length of the columns, the powers of two that alpha="auto" chooses from."""
-
 CriterionName: TypeAlias = Criterion | Literal["auto"]
 
 
@@ -142,7 +139,8 @@ class GreedySelector(SelectorMixin, KernelLearner):
         """Return the alphas that are chosen from at each step; one if it is given."""
         if isinstance(self.alpha, str):
             scale = problem.mean_square() or 1.0
-            return [scale * 2.0**exponent for exponent in AUTOMATIC_EXPONENTS]
+            # Beside the mean squared length of the columns, the powers of two that alpha="auto" chooses from.
+            return [scale * 2.0**exponent for exponent in range(-12, 5, 2)]
         return check_alphas(self.alpha)
 
     def _search(self, search: GreedySearch, required: Sequence[int], progress: FitProgress) -> Sequence[SelectionStep]:

@@ -230,12 +230,9 @@ def _without(state: HeldOutState, chosen: ChosenColumns, places: list[int]) -> C
 # and the best of n normal deviates is about the quantile ``1 - 1/n``. So a fall counts if it is larger than its
 # standard error times that quantile.
 
-PATIENCE = 5
-"""How many steps a search looks ahead for a fall that counts."""
-
 
 class FallingError:
-    """Decides when the held-out error has stopped falling: after `PATIENCE` steps without a sufficient decrease."""
+    """Decides when the held-out error has stopped falling: after five steps without a sufficient decrease."""
 
     def __init__(self, state: type[HeldOutState], n_candidates: int) -> None:
         self.n_steps = 0
@@ -251,7 +248,8 @@ class FallingError:
         if self._before is None or float(fall.sum()) > self._quantile * self._state.standard_error(fall):
             self.n_steps = self._seen
         self._before = step
-        return self._seen - self.n_steps >= PATIENCE
+        # How many steps a search looks ahead for a fall that counts.
+        return self._seen - self.n_steps >= 5
 
 
 # Column units ---------------------------------------------------------------------------------------------------------

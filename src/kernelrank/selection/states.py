@@ -679,9 +679,6 @@ class WeightedPairState(PairState):
 # With ``CᵀC = L`` the problem is ridge regression of ``ỹ = C y`` on the columns of ``Z = C X``. Columns are centred
 # block by block, whether X is dense or sparse, and nothing else of X is ever made dense.
 
-BLOCK = 2**22
-"""The size of a block of columns that is centred at once."""
-
 
 @dataclass(frozen=True)
 class SelectionProblem:
@@ -738,7 +735,8 @@ class SelectionProblem:
 
     def centred_blocks(self, columns: Index) -> list[tuple[slice, Index]]:
         """Cut columns into blocks: the place of each, and its columns."""
-        return [(block, columns[block]) for block in blocks(len(columns), 8 * self.n_items, BLOCK)]
+        # The size of a block of columns that is centred at once.
+        return [(block, columns[block]) for block in blocks(len(columns), 8 * self.n_items, 2**22)]
 
     def mean_square(self) -> float:
         """Return the mean over columns of their squared lengths in root coordinates: the scale of alpha. O(m n)."""
