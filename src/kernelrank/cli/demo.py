@@ -21,8 +21,6 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 PAGE, MODEL = "kernelrank-report.html", "kernelrank-demo.kr"
 TRAIN, TEST = "kernelrank-demo-train.txt", "kernelrank-demo-test.txt"
 MEASURES = ("ndcg@10", "map", "pairwise_accuracy")
-RELEVANT_FROM = 3
-"""For measures of binary relevance, the two best of the five grades are relevant."""
 
 
 @app.command()
@@ -172,7 +170,8 @@ def documents(seed: int) -> tuple[Documents, Documents]:
 def _measure(name: str) -> Any:
     from kernelrank.metrics import get_measure
 
-    return get_measure(name, relevant_from=RELEVANT_FROM) if name == "map" else get_measure(name)
+    # The two best of the five grades are relevant.
+    return get_measure(name, relevant_from=3) if name == "map" else get_measure(name)
 
 
 def _version() -> str:

@@ -447,8 +447,6 @@ def export(
 
 serve_app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
 
 @serve_app.command()
 def serve(
@@ -486,7 +484,7 @@ def serve(
     server = GracefulServer.of(create_app(served, limits=limits, reload_seconds=reload), host, port)
     with contextlib.closing(server.listen()) as listening:
         where = f"http://{host}:{listening.getsockname()[1]}"
-        if host not in LOOPBACK:
+        if host not in ("127.0.0.1", "::1", "localhost"):
             answer.note(f"{host} can be reached from other machines, and the service has no authentication")
         answer.fact("address", where)
         answer.fact("models", served.names())

@@ -21,9 +21,6 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 ModelName = Literal["bradley_terry", "least_squares"]
 
-FLAGGED = 10
-"""So many flagged judges are listed."""
-
 
 @app.command()
 def leaderboard(
@@ -206,7 +203,7 @@ def _answer_judges(answer: Answer, board: Leaderboard) -> None:
                 f"{judge['expected']:.0%}",
                 pvalue(judge["pvalue"]),
             )
-            for judge in flagged[:FLAGGED]
+            for judge in flagged[:10]
         ],
     )
 

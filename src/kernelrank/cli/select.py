@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
-N_STABLE = 10
-"""How many of the most frequent features are listed."""
-
 
 @app.command()
 def select(
@@ -290,7 +287,7 @@ def _show_stability(answer: Answer, stability: SelectionStability | None, names:
     answer.table(
         f"How often {counted(stability.n_subsamples, 'half', 'halves')} of the data selected a column",
         ("column", "share"),
-        [(name, f"{100 * share:.0f}%") for name, share in frequent[:N_STABLE]],
+        [(name, f"{100 * share:.0f}%") for name, share in frequent[:10]],
     )
     answer.line(
         f"Of the columns that at least 90% of the halves select, at most {expected['0.9']:.2g} are expected to be false"

@@ -438,8 +438,6 @@ def _beside_ties(found: Preferences) -> Float | None:
 REMEMBERED = ("target", "query", "id", "positive")
 """What was said of the columns of a table when a model was fitted, and holds for tables that it meets later."""
 
-MAGIC = b"PK\x03\x04"
-
 
 def command_line() -> str:
     """Return the command line as it was typed."""
@@ -453,7 +451,7 @@ def is_model_file(path: Path) -> bool:
     if not path.is_file():
         return False
     with open(path, "rb") as file:
-        return file.read(4) == MAGIC
+        return file.read(4) == b"PK\x03\x04"
 
 
 def save_model(model: Any, path: Path, items: Items | LargeFile, source: SourceFile, **facts: Any) -> None:
