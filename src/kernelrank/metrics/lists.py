@@ -5,15 +5,23 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from kernelrank.base.arrays import Labels
 from kernelrank.base.compiled import compiled
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.measure import FloatArray, JudgedItems, Measure, MeasureResult, check_cutoff, check_option
+from kernelrank.metrics.measure import (
+    FloatArray,
+    JudgedItems,
+    Measure,
+    MeasureResult,
+    check_cutoff,
+    check_option,
+    has_options_of,
+    measure_by,
+)
 from kernelrank.metrics.pairs import sort_segments
 
 # Relevance ------------------------------------------------------------------------------------------------------------
@@ -315,18 +323,8 @@ def _falling(gain: FloatArray, lists: RankedLists) -> FloatArray:
     return -rising
 
 
-def ndcg(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    qid: Labels | None = None,
-    k: int | None = None,
-    gain: Gain = "exponential",
-    discount: Discount = "log2",
-    ties: TieRule = "average",
-    empty: EmptyRule = "skip",
-    per_query: bool = False,
-) -> float | MeasureResult:
+@has_options_of(NDCG)
+def ndcg(*scores: Any, **options: Any) -> float | MeasureResult:
     """Return the mean normalised discounted cumulative gain per query; see `NDCG`.
 
     O(m log m) time, O(m) memory.
@@ -349,8 +347,7 @@ def ndcg(
     >>> ndcg([1, 0], [0.5, 0.5])
     0.815...
     """
-    measure = NDCG(k, gain, discount, ties=ties, empty=empty)
-    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+    return measure_by(NDCG, *scores, **options)
 
 
 # Precision ------------------------------------------------------------------------------------------------------------
@@ -455,17 +452,8 @@ def _precision_where_relevant(relevance: FloatArray, lists: RankedLists) -> Floa
     return expected
 
 
-def precision_at(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    qid: Labels | None = None,
-    k: int,
-    relevant_from: float | None = None,
-    ties: TieRule = "average",
-    empty: EmptyRule = "skip",
-    per_query: bool = False,
-) -> float | MeasureResult:
+@has_options_of(Precision)
+def precision_at(*scores: Any, k: int, **options: Any) -> float | MeasureResult:
     """Return the mean share of relevant items among the first k; see `Precision`.
 
     O(m log m) time, O(m) memory.
@@ -486,21 +474,11 @@ def precision_at(
     >>> precision_at([1, 0, 1], [0.3, 0.2, 0.1], k=2)
     0.5
     """
-    measure = Precision(k, relevant_from=relevant_from, ties=ties, empty=empty)
-    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+    return measure_by(Precision, *scores, k=k, **options)
 
 
-def mean_average_precision(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    qid: Labels | None = None,
-    k: int | None = None,
-    relevant_from: float | None = None,
-    ties: TieRule = "average",
-    empty: EmptyRule = "skip",
-    per_query: bool = False,
-) -> float | MeasureResult:
+@has_options_of(MeanAveragePrecision)
+def mean_average_precision(*scores: Any, **options: Any) -> float | MeasureResult:
     """Return the mean average precision; see `MeanAveragePrecision`, and `precision_at` for the arguments.
 
     O(m log m) time, O(m) memory.
@@ -510,8 +488,7 @@ def mean_average_precision(
     >>> mean_average_precision([1, 0, 1, 0, 1], [2, 1, 1, 2, 3], qid=["a", "a", "a", "b", "b"])
     0.958...
     """
-    measure = MeanAveragePrecision(k, relevant_from=relevant_from, ties=ties, empty=empty)
-    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+    return measure_by(MeanAveragePrecision, *scores, **options)
 
 
 # Reciprocal -----------------------------------------------------------------------------------------------------------
@@ -679,17 +656,8 @@ def _stopping_place(stop: FloatArray, bounds: NDArray[np.int64], ties: NDArray[n
     return values
 
 
-def reciprocal_rank(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    qid: Labels | None = None,
-    k: int | None = None,
-    relevant_from: float | None = None,
-    ties: TieRule = "average",
-    empty: EmptyRule = "skip",
-    per_query: bool = False,
-) -> float | MeasureResult:
+@has_options_of(ReciprocalRank)
+def reciprocal_rank(*scores: Any, **options: Any) -> float | MeasureResult:
     """Return the mean reciprocal rank of the first relevant item; see `ReciprocalRank`.
 
     O(m log m) time, O(m) memory.
@@ -710,21 +678,11 @@ def reciprocal_rank(
     >>> reciprocal_rank([0, 1, 0], [0.3, 0.2, 0.2])
     0.416...
     """
-    measure = ReciprocalRank(k, relevant_from=relevant_from, ties=ties, empty=empty)
-    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+    return measure_by(ReciprocalRank, *scores, **options)
 
 
-def expected_reciprocal_rank(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    qid: Labels | None = None,
-    k: int | None = None,
-    max_grade: float = 4,
-    ties: TieRule = "average",
-    empty: EmptyRule = "skip",
-    per_query: bool = False,
-) -> float | MeasureResult:
+@has_options_of(ExpectedReciprocalRank)
+def expected_reciprocal_rank(*scores: Any, **options: Any) -> float | MeasureResult:
     """Return the mean expected reciprocal rank; see `ExpectedReciprocalRank`, also for the cost.
 
     The arguments are those of `reciprocal_rank`, with `max_grade` in the place of a threshold.
@@ -734,5 +692,4 @@ def expected_reciprocal_rank(
     >>> expected_reciprocal_rank([1, 0], [0.2, 0.1], max_grade=1)
     0.5
     """
-    measure = ExpectedReciprocalRank(k, max_grade, ties=ties, empty=empty)
-    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+    return measure_by(ExpectedReciprocalRank, *scores, **options)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,8 @@ from kernelrank.base.results import Result
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics.intervals import FIXED, UNBOUNDED, Interval, bootstrap_interval, check_confidence, mean_interval
 from kernelrank.metrics.roc import Components, score_interval
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,46 @@ class Measure(ABC):
 
     def __str__(self) -> str:
         return self.name
+
+
+def measure_by(
+    measure: type[Measure],
+    /,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: Labels | None = None,
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+    **options: Any,
+) -> float | MeasureResult:
+    """Measure as the function of a measure does: the mean, or the values of the queries."""
+    made = measure(**options)
+    call = made if per_query else made.average
+    return call(y_true, y_score, qid=qid, sample_weight=sample_weight)
+
+
+def has_options_of(measure: type[Measure]) -> Callable[[_Function], _Function]:
+    """Give a function that calls `measure_by` its signature: the scores and the options of the measure.
+
+    An option that the function itself declares stays as it is there.
+    """
+    shared = inspect.signature(measure_by).parameters
+    named = list(inspect.signature(measure).parameters.values())
+    options = [option for option in named if option.kind is not option.KEYWORD_ONLY]
+    options += [option for option in reversed(named) if option.kind is option.KEYWORD_ONLY]
+    weight = ["sample_weight"] if measure.takes_weight else []
+    parameters = [shared[name] for name in ("y_true", "y_score", "qid", *weight)]
+    parameters += [option.replace(kind=option.KEYWORD_ONLY) for option in options]
+    parameters.append(shared["per_query"])
+
+    def sign(function: _Function) -> _Function:
+        declared = inspect.signature(function)
+        known = [declared.parameters.get(parameter.name, parameter) for parameter in parameters]
+        function.__signature__ = declared.replace(parameters=known)  # type: ignore[attr-defined]
+        return function
+
+    return sign
 
 
 def check_option(name: str, value: object, known: Sequence[str]) -> None:

@@ -11,15 +11,14 @@ inversions that a merge sort by true score undoes, T and P come from the lengths
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from kernelrank.base.arrays import Labels
 from kernelrank.base.compiled import CompilingPays, compiled
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.measure import FloatArray, JudgedItems, Measure, MeasureResult
+from kernelrank.metrics.measure import FloatArray, JudgedItems, Measure, MeasureResult, has_options_of, measure_by
 from kernelrank.metrics.roc import Components
 
 
@@ -191,14 +190,8 @@ class AUC(PairMeasure):
         return f"{why_no_pair(items)}; it needs two classes in some query"
 
 
-def pairwise_accuracy(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    qid: Labels | None = None,
-    sample_weight: ArrayLike | None = None,
-    per_query: bool = False,
-) -> float | MeasureResult:
+@has_options_of(PairwiseAccuracy)
+def pairwise_accuracy(*scores: Any, **options: Any) -> float | MeasureResult:
     """Return the mean share of pairs in the right order; see `PairwiseAccuracy`.
 
     O(m log m) time, O(m) memory.
@@ -223,19 +216,11 @@ def pairwise_accuracy(
     >>> pairwise_accuracy([1, 2, 1, 2], [1, 2, 2, 1], qid=["a", "a", "b", "b"])
     0.5
     """
-    measure = PairwiseAccuracy()
-    call = measure if per_query else measure.average
-    return call(y_true, y_score, qid=qid, sample_weight=sample_weight)
+    return measure_by(PairwiseAccuracy, *scores, **options)
 
 
-def disagreement(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    qid: Labels | None = None,
-    sample_weight: ArrayLike | None = None,
-    per_query: bool = False,
-) -> float | MeasureResult:
+@has_options_of(Disagreement)
+def disagreement(*scores: Any, **options: Any) -> float | MeasureResult:
     """Return the mean share of pairs in the wrong order; see `Disagreement`.
 
     The arguments are those of `pairwise_accuracy`.
@@ -247,19 +232,11 @@ def disagreement(
     >>> disagreement([1, 2, 3], [1, 3, 3])
     0.1666...
     """
-    measure = Disagreement()
-    call = measure if per_query else measure.average
-    return call(y_true, y_score, qid=qid, sample_weight=sample_weight)
+    return measure_by(Disagreement, *scores, **options)
 
 
-def auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    qid: Labels | None = None,
-    sample_weight: ArrayLike | None = None,
-    per_query: bool = False,
-) -> float | MeasureResult:
+@has_options_of(AUC)
+def auc(*scores: Any, **options: Any) -> float | MeasureResult:
     """Return the mean area under the ROC curve per query; see `AUC`, and `pairwise_accuracy` for the arguments.
 
     O(m log m) time, O(m) memory.
@@ -269,9 +246,7 @@ def auc(
     >>> auc([-1, -1, 1], [0.1, 0.4, 0.3])
     0.5
     """
-    measure = AUC()
-    call = measure if per_query else measure.average
-    return call(y_true, y_score, qid=qid, sample_weight=sample_weight)
+    return measure_by(AUC, *scores, **options)
 
 
 # Kendall --------------------------------------------------------------------------------------------------------------
@@ -324,9 +299,8 @@ class KendallTau(Measure):
         return why_no_pair(items)
 
 
-def kendall_tau(
-    y_true: ArrayLike, y_score: ArrayLike, *, qid: Labels | None = None, per_query: bool = False
-) -> float | MeasureResult:
+@has_options_of(KendallTau)
+def kendall_tau(*scores: Any, **options: Any) -> float | MeasureResult:
     """Return the mean tau_b per query; see `KendallTau`.
 
     O(m log m) time, O(m) memory.
@@ -345,8 +319,7 @@ def kendall_tau(
     >>> kendall_tau([1, 2, 3], [3, 2, 1])
     -1.0
     """
-    measure = KendallTau()
-    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+    return measure_by(KendallTau, *scores, **options)
 
 
 # Magnitude ------------------------------------------------------------------------------------------------------------
@@ -406,9 +379,8 @@ class MagnitudePreservingError(Measure):
         return f"each of the queries ({len(items.queries)}) has one item only"
 
 
-def magnitude_preserving_error(
-    y_true: ArrayLike, y_score: ArrayLike, *, qid: Labels | None = None, per_query: bool = False
-) -> float | MeasureResult:
+@has_options_of(MagnitudePreservingError)
+def magnitude_preserving_error(*scores: Any, **options: Any) -> float | MeasureResult:
     """Return the mean squared error of predicted differences; see `MagnitudePreservingError`.
 
     O(m) time and memory.
@@ -427,8 +399,7 @@ def magnitude_preserving_error(
     >>> magnitude_preserving_error([1, 2, 3], [11, 12, 14])
     0.666...
     """
-    measure = MagnitudePreservingError()
-    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+    return measure_by(MagnitudePreservingError, *scores, **options)
 
 
 # Segments -------------------------------------------------------------------------------------------------------------

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from kernelrank.base.arrays import Labels
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.lists import BinaryRelevance, EmptyRule, check_number
-from kernelrank.metrics.measure import FloatArray, JudgedItems, MeasureResult
+from kernelrank.metrics.lists import BinaryRelevance, check_number
+from kernelrank.metrics.measure import FloatArray, JudgedItems, MeasureResult, has_options_of, measure_by
 
 
 @dataclass(frozen=True)
@@ -175,16 +173,8 @@ class ThresholdF(ThresholdMeasure):
         return (1 + self.beta**2) * counts.TP, counts.n + self.beta**2 * counts.R
 
 
-def threshold_precision(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    qid: Labels | None = None,
-    threshold: float = 0.0,
-    relevant_from: float | None = None,
-    empty: EmptyRule = "skip",
-    per_query: bool = False,
-) -> float | MeasureResult:
+@has_options_of(ThresholdPrecision)
+def threshold_precision(*scores: Any, **options: Any) -> float | MeasureResult:
     """Return the mean precision at a threshold; see `ThresholdPrecision`.
 
     O(m) time and memory.
@@ -205,20 +195,11 @@ def threshold_precision(
     >>> threshold_precision([1, 0, 1], [0.3, 0.2, -0.1])
     0.5
     """
-    measure = ThresholdPrecision(threshold, relevant_from=relevant_from, empty=empty)
-    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+    return measure_by(ThresholdPrecision, *scores, **options)
 
 
-def threshold_recall(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    qid: Labels | None = None,
-    threshold: float = 0.0,
-    relevant_from: float | None = None,
-    empty: EmptyRule = "skip",
-    per_query: bool = False,
-) -> float | MeasureResult:
+@has_options_of(ThresholdRecall)
+def threshold_recall(*scores: Any, **options: Any) -> float | MeasureResult:
     """Return the mean recall at a threshold; see `ThresholdRecall`, and `threshold_precision` for the arguments.
 
     O(m) time and memory.
@@ -228,21 +209,11 @@ def threshold_recall(
     >>> threshold_recall([1, 0, 1], [0.3, 0.2, -0.1])
     0.5
     """
-    measure = ThresholdRecall(threshold, relevant_from=relevant_from, empty=empty)
-    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+    return measure_by(ThresholdRecall, *scores, **options)
 
 
-def threshold_f(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    qid: Labels | None = None,
-    threshold: float = 0.0,
-    beta: float = 1.0,
-    relevant_from: float | None = None,
-    empty: EmptyRule = "skip",
-    per_query: bool = False,
-) -> float | MeasureResult:
+@has_options_of(ThresholdF)
+def threshold_f(*scores: Any, **options: Any) -> float | MeasureResult:
     """Return the mean F measure at a threshold; see `ThresholdF`, and `threshold_precision` for the arguments.
 
     O(m) time and memory.
@@ -252,5 +223,4 @@ def threshold_f(
     >>> threshold_f([1, 0, 1], [0.3, 0.2, 0.1])
     0.8
     """
-    measure = ThresholdF(threshold, beta, relevant_from=relevant_from, empty=empty)
-    return measure(y_true, y_score, qid=qid) if per_query else measure.average(y_true, y_score, qid=qid)
+    return measure_by(ThresholdF, *scores, **options)
