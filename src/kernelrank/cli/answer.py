@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelrank.base.progress import shown_on
 from kernelrank.base.text import escaped_json, printable
-from kernelrank.persistence.provenance import final_step, provenance
+from kernelrank.persistence.model_files import final_step, provenance
 
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float

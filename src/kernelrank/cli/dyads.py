@@ -17,7 +17,7 @@ from kernelrank.cli import options
 from kernelrank.cli.answer import STANDARD_STREAM, Answer, check_file, check_output, check_page, counted
 from kernelrank.cli.options import LEARNER, read_alphas, read_gamma
 from kernelrank.cli.sources import command_line
-from kernelrank.persistence.provenance import provenance
+from kernelrank.persistence.model_files import provenance
 
 if TYPE_CHECKING:
     import numpy as np

@@ -30,7 +30,7 @@ from kernelrank.cli.sources import (
     survival_columns,
     trained_on,
 )
-from kernelrank.persistence.provenance import final_step
+from kernelrank.persistence.model_files import final_step
 
 if TYPE_CHECKING:
     from kernelrank.data import Preferences

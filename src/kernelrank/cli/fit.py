@@ -34,7 +34,7 @@ from kernelrank.cli.sources import (
     speaking_of,
     survival_columns,
 )
-from kernelrank.persistence.provenance import final_step
+from kernelrank.persistence.model_files import final_step
 
 if TYPE_CHECKING:
     from kernelrank.cli.sources import LargeFile

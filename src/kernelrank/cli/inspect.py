@@ -21,7 +21,7 @@ from kernelrank.cli.answer import (
     setting_rows,
 )
 from kernelrank.cli.sources import SourceFile, columns_matched, fold_part, for_model, load_model
-from kernelrank.persistence.provenance import column_names, final_step, provenance
+from kernelrank.persistence.model_files import column_names, final_step, provenance
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 

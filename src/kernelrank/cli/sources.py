@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from kernelrank.cli.answer import counted
 from kernelrank.cli.options import MeasureRules
-from kernelrank.persistence.provenance import feature_names, final_step, provenance
+from kernelrank.persistence.model_files import feature_names, final_step, provenance
 
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float

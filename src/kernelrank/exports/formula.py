@@ -42,7 +42,7 @@ from kernelrank.exports.text import (
     sql_fault,
 )
 from kernelrank.persistence.atomic import atomic_write
-from kernelrank.persistence.provenance import column_names, provenance
+from kernelrank.persistence.model_files import column_names, provenance
 
 if TYPE_CHECKING:
     from kernelrank.kernels import Kernel

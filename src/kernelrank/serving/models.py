@@ -25,8 +25,7 @@ from kernelrank.base.text import printable
 from kernelrank.data import TablePreparation
 from kernelrank.data.preparation import CellColumn, PreparedColumn
 from kernelrank.errors import InvalidInputError, KernelRankError, MissingExtraError
-from kernelrank.persistence.model_files import load
-from kernelrank.persistence.provenance import column_names, feature_names, final_step, provenance
+from kernelrank.persistence.model_files import column_names, feature_names, final_step, load, provenance
 from kernelrank.report import explain
 from kernelrank.report.explanations import scores_of
 
