@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -275,13 +276,7 @@ def test_a_full_disk_names_the_file(run, ranking, monkeypatch, kind):
 
     if "m.kr" in FULL[kind]:
         run("fit", "train.txt", "-o", "m.kr")
-    opened = atomic._opened_temporary
-
-    def full(target, path):
-        temporary, file = opened(target, path)
-        return temporary, Full(file)
-
-    monkeypatch.setattr(atomic, "_opened_temporary", full)
+    monkeypatch.setattr(atomic, "open", lambda path, mode: Full(Path(path).open(mode)), raising=False)
     words = FULL[kind].format("out").split()
     ended = run(*words, code=1)
     assert ended.err.strip().splitlines()[-1] == f"kernelrank: {words[-1]}: No space left on device"

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from kernelrank.base.progress import shown_on
 from kernelrank.base.text import escaped_json, printable
-from kernelrank.persistence.model_files import final_step, provenance
 
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
@@ -167,6 +166,8 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 def changed_parameters(model: Any) -> dict[str, Any]:
     """Return the parameters of the ranker that differ from their defaults, and always alpha and the kernel."""
+    from kernelrank.persistence.model_files import final_step
+
     ranker = final_step(model)
     plain = type(ranker)().get_params()
     given = ranker.get_params()
@@ -186,6 +187,8 @@ def _differs(value: object, other: object) -> bool:
 
 def setting_rows(model: Any, items: Items | LargeFile | None = None) -> list[tuple[str, str]]:
     """Return the description of a model as rows of the text table."""
+    from kernelrank.persistence.model_files import final_step
+
     ranker = final_step(model)
     parameters = changed_parameters(model)
     rows = [("model", type(ranker).__name__)]
@@ -211,6 +214,8 @@ def _shown(value: object) -> str:
 
 
 def _data(model: Any, items: Items | LargeFile | None) -> str:
+    from kernelrank.persistence.model_files import final_step, provenance
+
     ranker, known = final_step(model), provenance(model)
     n_items = len(items) if items is not None else known.get("items")
     n_queries = getattr(ranker, "n_queries_", None) if getattr(ranker, "n_pairs_", 0) else None
@@ -252,6 +257,8 @@ def effect_rows(ranker: Any) -> list[tuple[str, str]]:
 
 def answer_effects(answer: Answer, model: Any) -> None:
     """Add the effects to the JSON output, and the judges with the largest effects to the text."""
+    from kernelrank.persistence.model_files import final_step
+
     ranker = final_step(model)
     if _has_side_bias(ranker):
         answer.fact("side_bias", {"value": ranker.side_bias_, "std_error": getattr(ranker, "side_bias_std_", None)})

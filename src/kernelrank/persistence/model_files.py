@@ -31,9 +31,9 @@ from sklearn.base import BaseEstimator
 from kernelrank import __version__
 from kernelrank.errors import InvalidInputError, ModelFileError
 from kernelrank.persistence.atomic import atomic_write
-from kernelrank.persistence.fitted_states import PRIVATE, REGISTRY, STATES, FittedState
+from kernelrank.persistence.fitted_states import PRIVATE, REGISTRY, FittedState
 
-VALUES: dict[str, str] = {"Kernel": "kernelrank.kernels:Kernel", "View": "kernelrank.features:View"}
+VALUES: dict[str, str] = {"Kernel": "kernelrank.kernels", "View": "kernelrank.features"}
 """Small values that parameters and fitted models are made of: dataclasses, kept by their fields."""
 
 KERNELS = frozenset(
@@ -83,11 +83,10 @@ def register(name: str, place: str, state: FittedState | None = None) -> None:
     module, colon, attribute = place.partition(":")
     if not (module and colon and attribute.isidentifier()):
         raise InvalidInputError(f"place must be 'package.module:Class', got {place!r}")
-    if REGISTRY.get(name, place) != place:
-        raise InvalidInputError(f"{name!r} is already registered as {REGISTRY[name]}")
-    REGISTRY[name] = place
-    if state is not None:
-        STATES[name] = state
+    known, known_state = REGISTRY.get(name, (place, None))
+    if known not in (place, module):
+        raise InvalidInputError(f"{name!r} is already registered as {known}")
+    REGISTRY[name] = (place, known_state if state is None else state)
 
 
 def save(estimator: BaseEstimator, path: str | os.PathLike[str], *, statistics: bool = True) -> None:
@@ -174,19 +173,25 @@ def trusted_types() -> list[str]:
     >>> "kernelrank.estimators.rank_rls.RankRLS" in trusted_types()
     True
     """
-    places = [(name, REGISTRY) for name in REGISTRY] + [(name, VALUES) for name in VALUES]
-    found = [_resolve(name, where) for name, where in places]
+    found = [_resolve(name) for name in REGISTRY] + [_resolve_value(name) for name in VALUES]
     types = {f"{kind.__module__}.{kind.__qualname__}" for kind in found if kind is not None}
     return sorted(name for name in types if name.startswith("kernelrank."))
 
 
-def _resolve(name: str, places: dict[str, str] | None = None) -> type | None:
-    """Import a class of the registry, or of other places; None for any other name."""
-    place = (REGISTRY if places is None else places).get(name)
-    if place is None:
-        return None
+def _resolve(name: str) -> type | None:
+    """Import a class of the registry; None for any other name."""
+    return _import(REGISTRY[name][0], name) if name in REGISTRY else None
+
+
+def _resolve_value(name: str) -> type | None:
+    """Import a class of small values; None for any other name."""
+    return _import(VALUES[name], name) if name in VALUES else None
+
+
+def _import(place: str, name: str) -> type | None:
+    """Import a class from a module, where it may have another name (``module:Name``)."""
     module, _, attribute = place.partition(":")
-    found = getattr(importlib.import_module(module), attribute)
+    found = getattr(importlib.import_module(module), attribute or name)
     return found if isinstance(found, type) else None
 
 
@@ -263,7 +268,7 @@ class _Encoder:
                 "class": kind.__name__,
                 "params": self._items(value.get_params(deep=False), where, depth),
             }
-        if kind.__name__ in VALUES and _resolve(kind.__name__, VALUES) is kind:
+        if kind.__name__ in VALUES and _resolve_value(kind.__name__) is kind:
             return {"is": "value", "class": kind.__name__, "params": self._items(vars(value), where, depth)}
         if kind.__name__ in REGISTRY:
             return {"is": "estimator", "content": self.estimator(value, where, depth + 1)}
@@ -290,7 +295,7 @@ class _Encoder:
 
 def _state_fault(estimator: BaseEstimator) -> str | None:
     """Return what is wrong with the attributes of a fitted estimator; None if nothing is known to be wrong."""
-    state = STATES.get(type(estimator).__name__)
+    _, state = REGISTRY.get(type(estimator).__name__, ("", None))
     return None if state is None else state.fault(estimator)
 
 
@@ -402,7 +407,7 @@ class _Decoder:
             case "kernel" if node["class"] in KERNELS:
                 kind = getattr(importlib.import_module(KERNEL_MODULE), node["class"])
                 return kind(**self._items(node["params"]))
-            case "value" if (value_kind := _resolve(node["class"], VALUES)) is not None:
+            case "value" if (value_kind := _resolve_value(node["class"])) is not None:
                 return value_kind(**self._items(node["params"]))
             case "estimator":
                 return self.estimator(node["content"])
