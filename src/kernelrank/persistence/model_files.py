@@ -20,7 +20,7 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Any, NoReturn
 
 import numpy as np
@@ -36,29 +36,12 @@ from kernelrank.persistence.fitted_states import PRIVATE, REGISTRY, FittedState
 VALUES: dict[str, str] = {"Kernel": "kernelrank.kernels", "View": "kernelrank.features"}
 """Small values that parameters and fitted models are made of: dataclasses, kept by their fields."""
 
-KERNELS = frozenset(
-    {
-        "CompoundKernel",
-        "ConstantKernel",
-        "DotProduct",
-        "ExpSineSquared",
-        "Exponentiation",
-        "Matern",
-        "PairwiseKernel",
-        "Product",
-        "RBF",
-        "RationalQuadratic",
-        "Sum",
-        "WhiteKernel",
-    }
-)
-KERNEL_MODULE = "sklearn.gaussian_process.kernels"
+KERNELS = frozenset({
+    "CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "PairwiseKernel",
+    "Product", "RBF", "RationalQuadratic", "Sum", "WhiteKernel",
+})  # fmt: skip
+"""The Gaussian-process kernels of scikit-learn."""
 SPARSE_TYPES = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
-STREAM = "stream_"
-"""What a file calls the statistics of a stream."""
-
-DEEPEST = 40
-LARGEST_BITS = 10_000
 
 
 def register(name: str, place: str, state: FittedState | None = None) -> None:
@@ -173,24 +156,17 @@ def trusted_types() -> list[str]:
     >>> "kernelrank.estimators.rank_rls.RankRLS" in trusted_types()
     True
     """
-    found = [_resolve(name) for name in REGISTRY] + [_resolve_value(name) for name in VALUES]
+    found = [_resolve(name) for name in REGISTRY] + [_resolve(name, VALUES) for name in VALUES]
     types = {f"{kind.__module__}.{kind.__qualname__}" for kind in found if kind is not None}
     return sorted(name for name in types if name.startswith("kernelrank."))
 
 
-def _resolve(name: str) -> type | None:
-    """Import a class of the registry; None for any other name."""
-    return _import(REGISTRY[name][0], name) if name in REGISTRY else None
-
-
-def _resolve_value(name: str) -> type | None:
-    """Import a class of small values; None for any other name."""
-    return _import(VALUES[name], name) if name in VALUES else None
-
-
-def _import(place: str, name: str) -> type | None:
-    """Import a class from a module, where it may have another name (``module:Name``)."""
-    module, _, attribute = place.partition(":")
+def _resolve(name: str, homes: Mapping[str, Any] | None = None) -> type | None:
+    """Import a class of the registry, or of other homes, where it may have another name; None for any other name."""
+    places = {key: place for key, (place, _) in REGISTRY.items()} if homes is None else homes
+    if name not in places:
+        return None
+    module, _, attribute = places[name].partition(":")
     found = getattr(importlib.import_module(module), attribute or name)
     return found if isinstance(found, type) else None
 
@@ -215,7 +191,7 @@ class _Encoder:
             raise InvalidInputError(f"cannot save {where}: it is not fitted")
         stream = estimator._stream_record() if self.statistics and hasattr(estimator, "_stream_record") else None
         if stream is not None:
-            fitted[STREAM] = stream
+            fitted["stream_"] = stream
         params = estimator.get_params(deep=False)
         if params.get("memory") is not None:
             raise InvalidInputError(
@@ -237,9 +213,9 @@ class _Encoder:
     def value(self, value: Any, where: str, depth: int) -> Any:
         """Return the JSON of one value; `where` names it in errors."""
         kind = type(value)
-        if depth > DEEPEST:
+        if depth > 40:
             raise InvalidInputError(f"cannot save {where}: it is nested too deeply")
-        if value is None or kind in (bool, str) or (kind is int and value.bit_length() <= LARGEST_BITS):
+        if value is None or kind in (bool, str) or (kind is int and value.bit_length() <= 10_000):
             return value
         if kind is float:
             return value if math.isfinite(value) else {"is": "float", "value": repr(value)}
@@ -262,13 +238,10 @@ class _Encoder:
         if kind.__name__ in SPARSE_TYPES and sparse.issparse(value):
             parts = [self.value(part, where, depth + 1) for part in (value.data, value.indices, value.indptr)]
             return {"is": kind.__name__, "shape": list(value.shape), "parts": parts}
-        if kind.__module__ == KERNEL_MODULE and kind.__name__ in KERNELS:
-            return {
-                "is": "kernel",
-                "class": kind.__name__,
-                "params": self._items(value.get_params(deep=False), where, depth),
-            }
-        if kind.__name__ in VALUES and _resolve_value(kind.__name__) is kind:
+        if kind.__module__ == "sklearn.gaussian_process.kernels" and kind.__name__ in KERNELS:
+            params = self._items(value.get_params(deep=False), where, depth)
+            return {"is": "kernel", "class": kind.__name__, "params": params}
+        if kind.__name__ in VALUES and _resolve(kind.__name__, VALUES) is kind:
             return {"is": "value", "class": kind.__name__, "params": self._items(vars(value), where, depth)}
         if kind.__name__ in REGISTRY:
             return {"is": "estimator", "content": self.estimator(value, where, depth + 1)}
@@ -324,7 +297,7 @@ def _why_not(value: object) -> str:
     if isinstance(value, dict):
         return "it is a dict with keys that are not strings"
     if isinstance(value, int):
-        return f"it is an integer of more than {LARGEST_BITS} bits"
+        return "it is an integer of more than 10000 bits"
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     if callable(value):
         return (
@@ -356,8 +329,8 @@ class _Decoder:
                 raise ModelFileError(f"{attribute!r} is not the name of a fitted attribute")
             vars(estimator)[attribute] = value  # past __setattr__ and properties: data is put, no code is asked
         self._check(estimator, name)
-        if STREAM in vars(estimator):
-            estimator._restore_stream(vars(estimator).pop(STREAM))
+        if "stream_" in vars(estimator):
+            estimator._restore_stream(vars(estimator).pop("stream_"))
         return estimator
 
     def _check(self, estimator: BaseEstimator, name: str) -> None:
@@ -405,9 +378,9 @@ class _Decoder:
             case "dict":
                 return self._items(node["items"])
             case "kernel" if node["class"] in KERNELS:
-                kind = getattr(importlib.import_module(KERNEL_MODULE), node["class"])
-                return kind(**self._items(node["params"]))
-            case "value" if (value_kind := _resolve_value(node["class"])) is not None:
+                kernels = importlib.import_module("sklearn.gaussian_process.kernels")
+                return getattr(kernels, node["class"])(**self._items(node["params"]))
+            case "value" if (value_kind := _resolve(node["class"], VALUES)) is not None:
                 return value_kind(**self._items(node["params"]))
             case "estimator":
                 return self.estimator(node["content"])
@@ -451,10 +424,7 @@ class _Decoder:
 FORMAT_NAME = "kernelrank model"
 FORMAT_VERSION = 1
 MANIFEST = "model.json"
-SEAL_WORD = b"sha256:"
-SEAL_BYTES = len(SEAL_WORD) + 64
-END_RECORD_BYTES = 22
-PIECE_BYTES = 1 << 20
+SEAL_BYTES = len(b"sha256:") + 64
 
 
 def storable(dtype: np.dtype[Any]) -> bool:
@@ -534,12 +504,12 @@ def _seal_of(file: IO[bytes], size: int) -> bytes:
     digest = hashlib.sha256()
     file.seek(0)
     while size > 0:
-        piece = file.read(min(size, PIECE_BYTES))
+        piece = file.read(min(size, 1 << 20))
         if not piece:
             raise ModelFileError("the file became shorter while it was read")
         digest.update(piece)
         size -= len(piece)
-    return SEAL_WORD + digest.hexdigest().encode()
+    return b"sha256:" + digest.hexdigest().encode()
 
 
 def _check_seal(file: IO[bytes]) -> None:
@@ -550,10 +520,10 @@ def _check_seal(file: IO[bytes]) -> None:
         raise ModelFileError("the file is empty")
     if not b"PK\x03\x04".startswith(start):
         raise ModelFileError(f"not a {FORMAT_NAME}: expected a zip archive written by kernelrank.save")
-    file.seek(max(0, size - SEAL_BYTES - END_RECORD_BYTES))
+    file.seek(max(0, size - SEAL_BYTES - 22))  # the record that ends a zip file, without its comment
     tail = file.read()
     seal = tail[-SEAL_BYTES:]
-    if not (tail.startswith(b"PK\x05\x06") and seal.startswith(SEAL_WORD)):
+    if not (tail.startswith(b"PK\x05\x06") and seal.startswith(b"sha256:")):
         raise ModelFileError(f"truncated, damaged, or a zip file that is not a {FORMAT_NAME}")
     if _seal_of(file, size - SEAL_BYTES) != seal:
         raise ModelFileError("damaged: the content differs from what was written (SHA-256 digest mismatch)")
