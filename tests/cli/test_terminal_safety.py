@@ -276,7 +276,7 @@ def test_a_full_disk_names_the_file(run, ranking, monkeypatch, kind):
 
     if "m.kr" in FULL[kind]:
         run("fit", "train.txt", "-o", "m.kr")
-    monkeypatch.setattr(atomic, "open", lambda path, mode: Full(Path(path).open(mode)), raising=False)
+    monkeypatch.setattr(atomic, "open", lambda path, mode: Full(Path(path).open(mode)), raising=False)  # noqa: SIM115
     words = FULL[kind].format("out").split()
     ended = run(*words, code=1)
     assert ended.err.strip().splitlines()[-1] == f"kernelrank: {words[-1]}: No space left on device"
