@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
+from pathlib import Path
 
 import pytest
 
@@ -234,9 +236,21 @@ def test_names_are_these():
 def test_name_can_be_imported_and_explains_itself(name):
     thing = getattr(kernelrank, name)
     assert len(inspect.getdoc(thing) or "") > 20
-    home = kernelrank._HOMES.get(name)
-    if home is not None:
-        assert getattr(importlib.import_module(f"kernelrank.{home}"), name) is thing
+
+
+@pytest.mark.parametrize(
+    "room", ["", ".dyads", ".estimators", ".model_selection", ".persistence", ".selection", ".votes"]
+)
+def test_the_stub_and_the_package_have_the_same_names(room):
+    package = importlib.import_module(f"kernelrank{room}")
+    stub = Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    imported = re.findall(r"(\w+) as (\w+)", stub)
+    assert imported
+    assert [name for name, exported in imported if name != exported] == []
+    assert package.__all__ == sorted(name for name, _ in imported)
+    assert all(hasattr(package, name) for name in package.__all__)
+    with pytest.raises(AttributeError, match=f"module 'kernelrank{room}' has no attribute 'Nothing'"):
+        package.Nothing  # noqa: B018
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -1,26 +1,32 @@
-"""Late names: public names of a package are imported at their first use."""
+"""Late names: public names of a package are imported at their first use.
+
+A learner that nobody asks for may need half a second of imports. The names stand once, in the package's stub
+(``__init__.pyi``), which type checkers read too: a name and the module that it is imported from.
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
-def late_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package whose modules are imported one by one, as they are needed.
-
-    A learner that nobody asks for may need half a second of imports.
-    """
+def late_names(package: str, file: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package, read from the stub beside its file."""
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    homes = {alias.name: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = homes[name]
-        module = home if home.startswith("kernelrank.") else f"{package}.{home}"
-        found = getattr(importlib.import_module(module), name)
+        home = str(homes[name])
+        if home == package:  # a module of the package
+            return importlib.import_module(f"{package}.{name}")
+        found = getattr(importlib.import_module(home), name)
         setattr(sys.modules[package], name, found)  # from now on it is found without this function
         return found
 
-    return find, lambda: sorted(homes)
+    return sorted(homes), find, lambda: sorted(homes)

@@ -1,17 +1,12 @@
 """The same names on a cluster: estimators for Dask arrays and data frames of any size."""
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelrank.base.lazy import late_names
 from kernelrank.errors import MissingExtraError
 
-if TYPE_CHECKING:
-    from kernelrank.dask.estimators import DaskRankRLS, DaskRankRLSCV
-
-__all__ = ["DaskRankRLS", "DaskRankRLSCV"]
-
-_find, _ = late_names(__name__, dict.fromkeys(__all__, "estimators"))
+__all__, _find, _ = late_names(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:

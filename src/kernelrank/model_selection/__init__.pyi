@@ -1,0 +1,42 @@
+"""The public names, and the modules that they are imported from at their first use."""
+
+from kernelrank.model_selection.auc import AUCEstimate as AUCEstimate, estimate_auc as estimate_auc
+from kernelrank.model_selection.auc_comparison import (
+    AUCComparison as AUCComparison,
+    TournamentROC as TournamentROC,
+    compare_auc as compare_auc,
+    tournament_roc as tournament_roc,
+)
+from kernelrank.model_selection.concordance import (
+    ConcordanceEstimate as ConcordanceEstimate,
+    estimate_concordance as estimate_concordance,
+)
+from kernelrank.model_selection.holdout import (
+    leave_one_out as leave_one_out,
+    leave_pair_out as leave_pair_out,
+    leave_query_out as leave_query_out,
+)
+from kernelrank.model_selection.permutation import (
+    PermutationImportance as PermutationImportance,
+    PermutationTest as PermutationTest,
+    permutation_importance as permutation_importance,
+    permutation_test as permutation_test,
+)
+from kernelrank.model_selection.preferences import (
+    PreferenceHoldout as PreferenceHoldout,
+    calibrate_comparisons as calibrate_comparisons,
+    leave_preferences_out as leave_preferences_out,
+)
+from kernelrank.model_selection.refits import QueryKFold as QueryKFold
+from kernelrank.model_selection.searches import (
+    RLSCV as RLSCV,
+    CoRankRLSCV as CoRankRLSCV,
+    RankRLSCV as RankRLSCV,
+    RLSClassifierCV as RLSClassifierCV,
+)
+from kernelrank.selection.curves import (
+    SelectionCurve as SelectionCurve,
+    SelectionStability as SelectionStability,
+    selection_curve as selection_curve,
+    selection_stability as selection_stability,
+)
