@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from kernelrank.base.text import is_terminal, printable
+from kernelrank.base.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -189,6 +189,13 @@ def end_display() -> None:
 def _display() -> _Display | ProgressLines | None:
     """Return where progress is shown: on a terminal, as lines if they were asked for, or nowhere."""
     return _DISPLAY if _can_draw() else _VERBOSE.lines if _VERBOSE.begun else None
+
+
+def is_terminal(stream: IO[str] | None) -> bool:
+    """Whether a stream is open and a terminal; None (a stream closed before Python started) is not."""
+    # What a progress bar puts in the place of a stream says that it is none.
+    stream = getattr(stream, "rich_proxied_file", stream)
+    return stream is not None and bool(stream.isatty())
 
 
 def _can_draw() -> bool:

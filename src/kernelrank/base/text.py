@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import IO
 
 OBEYED = re.compile(
     "["
@@ -34,13 +33,6 @@ def printable(text: str, *, lines: bool = False) -> str:
 def escaped_json(text: str) -> str:
     r"""Escape control characters in JSON strings, so that a JSON parser restores them."""
     return OBEYED.sub(lambda found: found.group() if found.group() == "\n" else json.dumps(found.group())[1:-1], text)
-
-
-def is_terminal(stream: IO[str] | None) -> bool:
-    """Whether a stream is open and a terminal; None (a stream closed before Python started) is not."""
-    # What a progress bar puts in the place of a stream says that it is none.
-    stream = getattr(stream, "rich_proxied_file", stream)
-    return stream is not None and bool(stream.isatty())
 
 
 # Pvalues --------------------------------------------------------------------------------------------------------------

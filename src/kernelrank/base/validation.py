@@ -172,6 +172,12 @@ def check_weight(weight: Any, n_items: int, *, name: str = "sample_weight") -> F
     return values
 
 
+def check_confidence(confidence: float) -> None:
+    """Raise an error for a confidence that is not between 0 and 1."""
+    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+        raise InvalidInputError(f"confidence must lie between 0 and 1, got {confidence!r}")
+
+
 def check_pairs(pairs: Any, n_items: int) -> Index:
     """Return preferences as integers (l, 2) that all point at items.
 

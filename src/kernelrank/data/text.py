@@ -20,7 +20,8 @@ from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.base.text import is_terminal, printable
+from kernelrank.base.progress import is_terminal
+from kernelrank.base.text import printable
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
 from kernelrank.persistence.atomic import atomic_write, is_stream, naming, spooled
 

@@ -42,8 +42,8 @@ from kernelrank.features.kernels import KEPT_MATRIX_BYTES
 from kernelrank.kernels import Kernel
 from kernelrank.solvers import choose_solver
 from kernelrank.solvers.automatic import DIRECT_LIMIT, EXACT
-from kernelrank.solvers.direct import spectrum, trusted_alpha
-from kernelrank.solvers.precision import Rounding, report_error, spectral_errors
+from kernelrank.solvers.direct import spectrum
+from kernelrank.solvers.precision import Rounding, report_error, spectral_errors, trusted_alpha
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ from numpy.typing import ArrayLike
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.compiled import compiled
 from kernelrank.base.results import Estimates, Result
+from kernelrank.base.validation import check_confidence
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.metrics.intervals import Interval, check_confidence, wilson_interval
+from kernelrank.metrics.intervals import Interval, wilson_interval
 
 Per: TypeAlias = Literal["overall", "row", "column"]
 PER: tuple[Per, ...] = ("overall", "row", "column")

@@ -42,7 +42,7 @@ from scipy.special import stdtrit
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.results import Estimates, Result
 from kernelrank.base.text import p_is, pvalue
-from kernelrank.base.validation import check_pair_values, check_pairs
+from kernelrank.base.validation import check_confidence, check_pair_values, check_pairs
 from kernelrank.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -112,12 +112,6 @@ class Interval(Result):
 
     def _columns(self) -> dict[str, Any]:
         return {"low": [self.low], "high": [self.high], "level": [self.level], "interval_method": [self.method]}
-
-
-def check_confidence(confidence: float) -> None:
-    """Raise an error for a confidence that is not between 0 and 1."""
-    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence must lie between 0 and 1, got {confidence!r}")
 
 
 def percentile_interval(draws: Float, confidence: float, method: str) -> Interval:

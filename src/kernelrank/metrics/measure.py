@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from kernelrank.base.arrays import Labels, is_structured
 from kernelrank.base.labels import Queries
 from kernelrank.base.results import Result
+from kernelrank.base.validation import check_confidence
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.metrics.intervals import FIXED, UNBOUNDED, Interval, bootstrap_interval, check_confidence, mean_interval
+from kernelrank.metrics.intervals import FIXED, UNBOUNDED, Interval, bootstrap_interval, mean_interval
 from kernelrank.metrics.roc import Components, score_interval
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

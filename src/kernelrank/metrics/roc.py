@@ -44,8 +44,9 @@ from sklearn.utils.validation import column_or_1d
 from kernelrank.base.arrays import Float, Index, Labels
 from kernelrank.base.labels import Queries
 from kernelrank.base.results import Estimates, Result
+from kernelrank.base.validation import check_confidence
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.intervals import FIXED, Interval, check_confidence, wilson_interval
+from kernelrank.metrics.intervals import FIXED, Interval, wilson_interval
 
 EDGE = 1e-12
 """How near to 0 or 1 an AUC counts as there."""

@@ -34,13 +34,13 @@ from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Result
 from kernelrank.base.sklearn_private import num_samples
 from kernelrank.base.text import p_is, pvalue
-from kernelrank.base.validation import check_scores
+from kernelrank.base.validation import check_confidence, check_scores
 from kernelrank.comparisons.costs import resolved_cost
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import check_alphas
 from kernelrank.estimators.rls import RLS, RLSClassifier
 from kernelrank.metrics import PairwiseAccuracy
-from kernelrank.metrics.intervals import Interval, check_confidence, mean_interval
+from kernelrank.metrics.intervals import Interval, mean_interval
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.names import get_measure, predicted_scores
 from kernelrank.metrics.roc import Components, TwoClasses, score_interval, shared_groups

@@ -19,7 +19,7 @@ from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Curves, Histogram, Result
 from kernelrank.base.sklearn_private import num_samples
-from kernelrank.base.validation import check_pair_values, check_pairs, check_scores, check_ties
+from kernelrank.base.validation import check_confidence, check_pair_values, check_pairs, check_scores, check_ties
 from kernelrank.comparisons import Preferences
 from kernelrank.comparisons.costs import CostOption, compare_pairs, resolved_cost
 from kernelrank.comparisons.scored import list_score_pairs
@@ -29,7 +29,7 @@ from kernelrank.estimators.base import KernelLearner, check_alphas
 from kernelrank.estimators.posterior import ScorePosterior
 from kernelrank.exact_cv.preferences import PreferenceProblem, leave_items_out
 from kernelrank.features import Features
-from kernelrank.metrics.intervals import PreferenceAgreement, agreement_of, check_confidence
+from kernelrank.metrics.intervals import PreferenceAgreement, agreement_of
 from kernelrank.model_selection.alpha_grid import mean_eigenvalue
 from kernelrank.model_selection.holdout import leave_pair_out, leave_query_out
 from kernelrank.model_selection.search import AlphaSearch, Measured

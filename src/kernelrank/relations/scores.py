@@ -15,6 +15,7 @@ from kernelrank.base.arrays import Float, Index
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
 from kernelrank.base.results import Bars, Result
+from kernelrank.base.validation import check_confidence
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS
@@ -22,7 +23,7 @@ from kernelrank.estimators.base import check_alphas
 from kernelrank.exact_cv.nested import NestedHoldout
 from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
-from kernelrank.metrics.intervals import FIXED, Interval, check_confidence, percentile_interval
+from kernelrank.metrics.intervals import FIXED, Interval, percentile_interval
 from kernelrank.model_selection import leave_one_out
 from kernelrank.model_selection.alpha_grid import AlphaGrid, UnlabelledGraph, alpha_scale, is_auto
 

@@ -20,11 +20,10 @@ from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Result
 from kernelrank.base.sklearn_private import safe_indexing
-from kernelrank.base.validation import check_scores
+from kernelrank.base.validation import check_confidence, check_scores
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS
 from kernelrank.metrics import PairwiseAccuracy
-from kernelrank.metrics.intervals import check_confidence
 from kernelrank.metrics.roc import TwoClasses
 from kernelrank.model_selection.holdout import leave_one_out, leave_query_out
 from kernelrank.model_selection.permutation import PairTally, QueryTally, Tally

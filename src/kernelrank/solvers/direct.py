@@ -35,16 +35,10 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.features import Features
 from kernelrank.kernels.kernel import negative_part
 from kernelrank.solvers.base import FactorisedSolution, Solution, Solver
-from kernelrank.solvers.precision import Rounding, report_error, spectral_error
+from kernelrank.solvers.precision import Rounding, report_error, spectral_error, trusted_alpha
 
 Solve: TypeAlias = Callable[[Float], Float]
 """From a right-hand side to its solution."""
-
-GRADED = 1e4
-"""A diagonal entry so many times the lower quartile stands far above the others."""
-
-SPECTRUM_DIGITS = 1e-9
-"""Up to this size of its rounding beside alpha, a spectrum will do."""
 
 
 def _no_sums(_: Float) -> float:
@@ -181,18 +175,6 @@ class Spectral(Solver[Spectrum]):
         error = spectral_error(state.values, rotated, alpha, primal=equations.primal, sums=equations.sums(x))
         report_error(alpha, error)
         return Solution(equations.back(x), x)
-
-
-def trusted_alpha(A: Float) -> float:
-    """Return the smallest alpha at which a spectrum is as accurate as a Cholesky factorisation; mostly zero.
-
-    Shapes: A (s, s).
-    """
-    diagonal = np.diagonal(A)
-    positive = diagonal[diagonal > 0.0]
-    if len(positive) == 0 or positive.max() <= GRADED * np.partition(positive, len(positive) // 4)[len(positive) // 4]:
-        return 0.0
-    return float(np.finfo(np.float64).eps * positive.max() / SPECTRUM_DIGITS)
 
 
 def spectrum(A: Float, rounding: float) -> tuple[Float, Float]:

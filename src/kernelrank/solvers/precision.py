@@ -234,6 +234,19 @@ def _largest(errors: Float) -> float:
     return MARGIN * float(np.fmax.reduce(errors, initial=0.0))  # NaN, zero over zero, does not count
 
 
+def trusted_alpha(A: Float) -> float:
+    """Return the smallest alpha at which a spectrum is as accurate as a Cholesky factorisation; mostly zero.
+
+    Shapes: A (s, s).
+    """
+    diagonal = np.diagonal(A)
+    positive = diagonal[diagonal > 0.0]
+    # An entry that is 10,000 times the lower quartile stands far above the others.
+    if len(positive) == 0 or positive.max() <= 1e4 * np.partition(positive, len(positive) // 4)[len(positive) // 4]:
+        return 0.0
+    return EPSILON * float(positive.max()) / 1e-9  # a spectrum will do where its rounding is this share of alpha
+
+
 def spectral_error(values: Float, rotated: Float, alpha: float, *, primal: bool, sums: Float | float = 0.0) -> float:
     """Estimate the relative error of predictions from a spectrum, in the basis of its eigenvectors: O(s) time.
 
