@@ -96,17 +96,17 @@ def fit_model(line: str, page: str, folder: Path, name: str) -> None:
 def serve_for_a_moment(folder: Path, page: str, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the models of a folder, take a free port, and stop the service as soon as it has started."""
     pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'kernelrank[serve]'")
-    from kernelrank.serving.service import GracefulServer
+    from kernelrank.serving.service import Server
 
     if not words[1].endswith(".kr"):
         (folder / words[1]).mkdir(exist_ok=True)
         fit_model("", page, folder, f"{words[1]}/model.kr")
 
-    def run_and_stop(server, sockets, run=GracefulServer.run):
+    def run_and_stop(server, sockets, run=Server.run):
         server.should_exit = True
         run(server, sockets)
 
-    monkeypatch.setattr(GracefulServer, "run", run_and_stop)
+    monkeypatch.setattr(Server, "run", run_and_stop)
     words += ["--port", "0"]
 
 

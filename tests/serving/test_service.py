@@ -34,7 +34,7 @@ pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'ke
 pytest.importorskip("orjson", reason="orjson is not installed: pip install 'kernelrank[serve]'")
 
 from kernelrank.serving import ServedModels, ServiceLimits, create_app
-from kernelrank.serving.service import GracefulServer
+from kernelrank.serving.service import Server
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
@@ -48,7 +48,7 @@ Y = X @ [1.0, -2.0, 0.5]
 def service(path, **options):
     """Run a service in a thread; yield how to ask it."""
     app = create_app(ServedModels(path), **options)
-    server = GracefulServer.of(app, "127.0.0.1", 0)
+    server = Server.of(app, "127.0.0.1", 0)
     with contextlib.closing(server.listen()) as listening:
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
@@ -672,11 +672,16 @@ def test_the_command_serves_on_loopback_and_stops_when_told(folder):
             body = json.dumps({"model": "named", "items": X[:4].tolist()})
             connection.request("POST", "/rank", body, {"content-type": JSON})
             assert len(json.loads(connection.getresponse().read())["scores"]) == 4
-            os.kill(process.pid, signal.SIGTERM)
-            connection.request("POST", "/rank", body, {"content-type": JSON})  # on the connection that is open
-            answer = connection.getresponse()
-            assert answer.status == 200
-            assert len(json.loads(answer.read())["scores"]) == 4
+            headers = f"POST /rank HTTP/1.1\r\nhost: x\r\ncontent-type: {JSON}\r\ncontent-length: {len(body)}\r\n\r\n"
+            with socket.create_connection(address.removeprefix("http://").split(":"), timeout=60) as open_request:
+                open_request.sendall(headers.encode() + body[:20].encode())
+                time.sleep(0.5)  # so that the request has begun
+                os.kill(process.pid, signal.SIGTERM)
+                time.sleep(0.5)
+                open_request.sendall(body[20:].encode())
+                answer = answer_of(open_request)
+            assert answer.startswith(b"HTTP/1.1 200")
+            assert len(json.loads(answer.partition(b"\r\n\r\n")[2])["scores"]) == 4
             connection.close()
             assert process.wait(30) == 0
         finally:

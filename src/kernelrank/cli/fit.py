@@ -475,13 +475,13 @@ def serve(
     check_extra("serve", "starlette", "uvicorn", "orjson")
 
     from kernelrank.serving import ServedModels, ServiceLimits, create_app
-    from kernelrank.serving.service import GracefulServer, log_as_json
+    from kernelrank.serving.service import Server, log_as_json
 
     answer = Answer("serve", as_json=as_json)
     log_as_json()
     served = ServedModels(models)
     limits = ServiceLimits(int(max_body * 1e6), timeout, max_items)
-    server = GracefulServer.of(create_app(served, limits=limits, reload_seconds=reload), host, port)
+    server = Server.of(create_app(served, limits=limits, reload_seconds=reload), host, port)
     with contextlib.closing(server.listen()) as listening:
         where = f"http://{host}:{listening.getsockname()[1]}"
         if host not in ("127.0.0.1", "::1", "localhost"):

@@ -6,8 +6,6 @@ changes nothing: the model that was read before stays, and the log says why.
 
 from __future__ import annotations
 
-import html
-import json
 import logging
 import math
 import struct
@@ -20,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelrank import __version__
 from kernelrank.base.text import printable
 from kernelrank.data import TablePreparation
 from kernelrank.data.preparation import CellColumn, PreparedColumn
@@ -40,7 +37,6 @@ try:
 except ImportError:
     raise MissingExtraError("orjson", "serve") from None
 
-SUFFIX = ".kr"
 LOG = logging.getLogger("kernelrank.serving")
 
 State = tuple[int, int, int]
@@ -152,7 +148,7 @@ class ServedModels:
         if name is None:
             raise InvalidInputError(f"Expected the name of a model; there are {', '.join(sorted(models))}.")
         if name not in models:
-            raise KeyError(f"There is no model {name!r}; there are {', '.join(sorted(models))}.")
+            raise RefusedRequestError(f"There is no model {name!r}; there are {', '.join(sorted(models))}.", 404)
         return models[name]
 
     def refresh(self) -> list[str]:
@@ -160,7 +156,7 @@ class ServedModels:
 
         O(files) time where nothing has changed. Requests that are being answered keep the model that they began with.
         """
-        files = sorted(self.path.glob(f"*{SUFFIX}")) if self.path.is_dir() else [self.path]
+        files = sorted(self.path.glob("*.kr")) if self.path.is_dir() else [self.path]
         models, changed = dict(self._models), []
         for file in files:
             state = _state(file)
@@ -223,12 +219,12 @@ CELL_BYTES = 8
 """What a cell counts at least, however few bytes it has in a body."""
 
 
-class MalformedRequestError(InvalidInputError):
-    """The body of a request is not valid JSON, or not a valid Arrow stream."""
+class RefusedRequestError(InvalidInputError):
+    """A request that is refused with an HTTP status of its own: 400 unless given, 413 where it is too large."""
 
-
-class TooLargeError(InvalidInputError):
-    """A request is larger than the service allows."""
+    def __init__(self, message: str, status: int = 400, *, close: bool = False) -> None:
+        super().__init__(message)
+        self.status, self.close = status, close
 
 
 def read_json(body: bytes) -> dict[str, Any]:
@@ -236,9 +232,9 @@ def read_json(body: bytes) -> dict[str, Any]:
     try:
         content = orjson.loads(body)
     except ValueError as error:
-        raise MalformedRequestError(f"Expected JSON with finite numbers and nulls; {error}.") from None
+        raise RefusedRequestError(f"Expected JSON with finite numbers and nulls; {error}.") from None
     if not isinstance(content, dict):
-        raise MalformedRequestError(f"Expected a JSON object; got {_kind(content)}.")
+        raise RefusedRequestError(f"Expected a JSON object; got {_kind(content)}.")
     return content
 
 
@@ -265,9 +261,9 @@ def read_arrow(body: bytes, most_bytes: int, most_rows: int) -> dict[str, list[A
     except InvalidInputError:
         raise
     except (pa.ArrowException, ValueError, OSError, IndexError, struct.error) as error:
-        raise MalformedRequestError(f"Expected an Arrow stream; {printable(' '.join(str(error).split()))}.") from None
+        raise RefusedRequestError(f"Expected an Arrow stream; {printable(' '.join(str(error).split()))}.") from None
     if len(set(table.column_names)) < table.num_columns:
-        raise MalformedRequestError("Expected columns with different names; two share one.")
+        raise RefusedRequestError("Expected columns with different names; two share one.")
     return {
         name: [cell for chunk in table.column(name).chunks for cell in _cells(chunk)] for name in table.column_names
     }
@@ -307,9 +303,11 @@ def _check_size(stream: pyarrow.Buffer, n_columns: int, most_bytes: int, most_ro
             found = max(found, CELL_BYTES * length * n_columns) + dictionaries
         size += found
         if rows > most_rows:
-            raise TooLargeError(f"Expected at most {most_rows:,} items; got {rows:,} or more.")
+            raise RefusedRequestError(f"Expected at most {most_rows:,} items; got {rows:,} or more.", 413)
         if size > most_bytes:
-            raise TooLargeError(f"Expected at most {most_bytes:,} bytes when decompressed; got {size:,} or more.")
+            raise RefusedRequestError(
+                f"Expected at most {most_bytes:,} bytes when decompressed; got {size:,} or more.", 413
+            )
 
 
 class _Record:
@@ -377,7 +375,7 @@ def _check_words(table: pyarrow.Table, most_bytes: int) -> None:
             elif pa.types.is_string_view(chunk.type):
                 size += int(_word_lengths(chunk).sum())
     if size > most_bytes:
-        raise TooLargeError(f"Expected at most {most_bytes:,} bytes of words; got {size:,}.")
+        raise RefusedRequestError(f"Expected at most {most_bytes:,} bytes of words; got {size:,}.", 413)
 
 
 def _word_lengths(words: pyarrow.Array) -> Any:
@@ -533,16 +531,10 @@ def _kind(value: Any) -> str:
 #
 # The responses of a service: the ranks of items, and the comparison of two.
 
-RANK_KEYS = {"model", "items", "ids", "standard_deviations"}
-COMPARE_KEYS = {"model", "first", "second", "top"}
-MOST_TERMS = 1_000
-BLOCK = 256
-"""Items whose covariance is computed at once: only its diagonal is wanted."""
-
 
 def ranked(served: ServedModel, content: dict[str, Any], columns: dict[str, list[Any]] | None = None) -> dict[str, Any]:
     """Rank the items of a request; `columns` holds them where they came as Arrow."""
-    _check_keys(content, RANK_KEYS)
+    _check_keys(content, {"model", "items", "ids", "standard_deviations"})
     X = items_of_rows(served, content.get("items")) if columns is None else items_of_columns(served, columns)
     ids = content.get("ids")
     if ids is not None and (not isinstance(ids, list) or len(ids) != len(X)):
@@ -595,181 +587,33 @@ def _deviations(served: ServedModel, X: Float) -> Float:
             "a posterior. Fit it with fit_pairs, or ask /compare for differences of a calibrated model."
         )
     X = _scaled(served.model, X)
-    blocks = [ranker.covariance(X[start : start + BLOCK]) for start in range(0, len(X), BLOCK)]
+    # In blocks of items, since only the diagonal is wanted.
+    blocks = [ranker.covariance(X[start : start + 256]) for start in range(0, len(X), 256)]
     return np.asarray(np.sqrt(np.concatenate([np.diagonal(block) for block in blocks])))
 
 
 def compared(served: ServedModel, content: dict[str, Any]) -> dict[str, Any]:
     """Compare two items: the difference of their scores, how probable it is, and why."""
-    _check_keys(content, COMPARE_KEYS)
+    _check_keys(content, {"model", "first", "second", "top"})
     if "first" not in content or "second" not in content:
         raise InvalidInputError("Expected two items, 'first' and 'second'; one is missing.")
     top = content.get("top", 10)
-    if type(top) is not int or not 1 <= top <= MOST_TERMS:
-        raise InvalidInputError(f"Expected 'top' from 1 to {MOST_TERMS:,}; got something else.")
+    if type(top) is not int or not 1 <= top <= 1000:
+        raise InvalidInputError("Expected 'top' from 1 to 1,000; got something else.")
     X = items_of_rows(served, [content["first"], content["second"]], "first and second")
     _scores(served, X)  # which must be finite
     training_ids = provenance(served.model).get("training_ids")
     why = explain(served.model, X, feature_names=served.column_names, training_ids=training_ids, k=top)
-    answer: dict[str, Any] = {"model": served.name, "difference": why.difference}
-    answer |= {"standard_deviation": None, "probability": None, "basis": None, "why": why.to_dict()}
+    deviation = probability = basis = None
     if has_posterior(served.model):
         first, second = _scaled(served.model, X)
         found = final_step(served.model).compare(first[None], second[None])
-        answer |= {
-            "standard_deviation": float(found.std[0]),
-            "probability": float(found.probability[0]),
-            "basis": found.basis,
-        }
-    return answer
-
-
-# OpenAPI --------------------------------------------------------------------------------------------------------------
-#
-# The description of the service in OpenAPI, and the same as a page that loads nothing from elsewhere.
-
-ITEM = {
-    "description": "An item: a number for each feature, in the order of the model, or an object of names and values.",
-    "oneOf": [
-        {"type": "array", "items": {"type": ["number", "null"]}},
-        {"type": "object", "additionalProperties": {"type": ["number", "string", "null"]}},
-    ],
-}
-MODEL = {"type": "string", "description": "The name of the model; not needed if there is only one."}
-NUMBERS = {"type": "array", "items": {"type": "number"}}
-RANK = {
-    "type": "object",
-    "required": ["items"],
-    "properties": {
-        "model": MODEL,
-        "items": {"type": "array", "minItems": 1, "items": ITEM},
-        "ids": {"type": "array", "description": "The names of the items."},
-        "standard_deviations": {"type": "boolean", "description": "Add those of scores (models of preferences only)."},
-    },
-    "example": {"items": [[0.1, 2.0], [0.4, 1.0]], "ids": ["a", "b"]},
-}
-RANKED = {
-    "type": "object",
-    "properties": {
-        "model": MODEL,
-        "scores": NUMBERS,
-        "ranks": {"type": "array", "items": {"type": "integer"}, "description": "1 is the best; ties share a rank."},
-        "order": {"type": "array", "description": "The items, best first: ids, or numbers from 0."},
-        "standard_deviations": NUMBERS,
-    },
-}
-COMPARE = {
-    "type": "object",
-    "required": ["first", "second"],
-    "properties": {"model": MODEL, "first": ITEM, "second": ITEM, "top": {"type": "integer", "default": 10}},
-    "example": {"first": [0.1, 2.0], "second": [0.4, 1.0]},
-}
-COMPARED = {
-    "type": "object",
-    "properties": {
-        "model": MODEL,
-        "difference": {"type": "number", "description": "The score of the first item minus that of the second."},
-        "standard_deviation": {"type": ["number", "null"]},
-        "probability": {"type": ["number", "null"], "description": "That the first item ranks above the second."},
-        "basis": {"type": ["string", "null"], "description": "What the probability is computed from."},
-        "why": {"type": "object", "description": "The contribution of each feature or training item."},
-    },
-}
-ERROR = {"type": "object", "properties": {"error": {"type": "string", "description": "One sentence."}}}
-ARROW = {"application/vnd.apache.arrow.stream": {"schema": {"type": "string", "format": "binary"}}}
-
-
-def description(body_bytes: int) -> dict[str, Any]:
-    """Return the OpenAPI description."""
-    name = {"name": "model", "in": "query", "required": False, "schema": MODEL}
+        deviation, probability, basis = float(found.std[0]), float(found.probability[0]), found.basis
     return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "kernelrank",
-            "version": __version__,
-            "description": f"Rank items with fitted models. A body has at most {body_bytes:,} bytes.",
-        },
-        "paths": {
-            "/rank": {"post": _operation("Rank the items of a query.", RANKED, RANK, ARROW)},
-            "/compare": {"post": _operation("Compare two items: difference, probability, why.", COMPARED, COMPARE)},
-            "/model": {"get": {**_operation("Describe a model.", {"type": "object"}), "parameters": [name]}},
-            "/health": {"get": _operation("Check whether the service accepts requests.", {"type": "object"})},
-            "/metrics": {"get": _operation("Metrics for Prometheus.", {"type": "string"}, kind="text/plain")},
-        },
+        "model": served.name,
+        "difference": why.difference,
+        "standard_deviation": deviation,
+        "probability": probability,
+        "basis": basis,
+        "why": why.to_dict(),
     }
-
-
-def _operation(
-    what: str,
-    answer: dict[str, Any],
-    body: dict[str, Any] | None = None,
-    others: dict[str, Any] | None = None,
-    kind: str = "application/json",
-) -> dict[str, Any]:
-    found: dict[str, Any] = {"summary": what}
-    found["responses"] = {"200": {"description": "The answer.", "content": {kind: {"schema": answer}}}}
-    if body is not None:
-        found["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": body}, **(others or {})},
-        }
-        wrong = {"400": "Not JSON.", "404": "No such model.", "413": "Too long.", "422": "Items that do not match."}
-        for status, words in wrong.items():
-            content = {"application/json": {"schema": ERROR}}
-            found["responses"][status] = {"description": words, "content": content}
-    return found
-
-
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>kernelrank</title><style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }}
-code, pre, textarea {{ font: 14px/1.4 ui-monospace, monospace; }}
-textarea {{ width: 100%; height: 6rem; box-sizing: border-box; }}
-pre {{ overflow-x: auto; border: 1px solid #8886; padding: .5rem; white-space: pre-wrap; overflow-wrap: anywhere; }}
-pre:empty {{ display: none; }}
-h2 code {{ font-size: 18px; }}
-h2 {{ border-top: 1px solid #8886; padding-top: 1rem; }}
-</style></head><body>
-<h1>kernelrank {version}</h1>
-<p>{about} Models: {models}. The same for programs: <a href="openapi.json">openapi.json</a>.</p>
-{parts}
-<script>
-for (const form of document.forms) form.onsubmit = async (event) => {{
-  event.preventDefault();
-  const path = form.dataset.path, body = form.querySelector("textarea");
-  const asked = body ? {{method: "POST", body: body.value, headers: {{"content-type": "application/json"}}}} : {{}};
-  const answer = await fetch(path.slice(1), asked), text = await answer.text();
-  form.querySelector("pre").textContent = answer.status + "\\n" + text;
-}};
-</script></body></html>
-"""
-
-PART = """<h2><code>{method} {path}</code></h2><p>{what}</p>
-<form data-path="{path}">{body}<p><button>Send</button></p><pre></pre></form>
-<details><summary>The answer, and the request</summary><pre>{schema}</pre></details>"""
-
-
-def page(described: dict[str, Any], models: list[str]) -> str:
-    """Return an HTML page that documents every path, with a form to try it."""
-    parts = []
-    for path, methods in described["paths"].items():
-        for method, operation in methods.items():
-            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-            example = html.escape(json.dumps(body["example"])) if body else ""
-            parts.append(
-                PART.format(
-                    method=method.upper(),
-                    path=path,
-                    what=html.escape(operation["summary"]),
-                    body=f"<textarea>{example}</textarea>" if body else "",
-                    schema=html.escape(json.dumps(operation, indent=2)),
-                )
-            )
-    return PAGE.format(
-        version=html.escape(described["info"]["version"]),
-        about=html.escape(described["info"]["description"]),
-        models=html.escape(", ".join(models)),
-        parts="\n".join(parts),
-    )

@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import html
 import json
 import logging
 import os
-import select
 import socket
+import string
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Self
 
 from kernelrank import __version__
 from kernelrank.base.text import escaped_json
 from kernelrank.errors import InvalidInputError, MissingExtraError
-from kernelrank.serving.models import (
-    MalformedRequestError,
-    TooLargeError,
-    compared,
-    description,
-    page,
-    ranked,
-    read_arrow,
-    read_json,
-)
+from kernelrank.serving.models import RefusedRequestError, compared, ranked, read_arrow, read_json
 
 if TYPE_CHECKING:
     from kernelrank.serving.models import ServedModel, ServedModels
@@ -98,14 +91,18 @@ def create_app(models: ServedModels, *, limits: ServiceLimits | None = None, rel
         Its ``state.service`` is the `Service`.
     """
     service = Service(models, limits or ServiceLimits(), reload_seconds)
+    handlers = {
+        "/rank": service.rank,
+        "/compare": service.compare,
+        "/model": service.model,
+        "/health": service.health,
+        "/metrics": service.metrics,
+        "/openapi.json": service.openapi,
+        "/": service.docs,
+    }
     routes = [
-        Route("/rank", service.answering("/rank", service.rank), methods=["POST"]),
-        Route("/compare", service.answering("/compare", service.compare), methods=["POST"]),
-        Route("/model", service.answering("/model", service.model)),
-        Route("/health", service.answering("/health", service.health)),
-        Route("/metrics", service.answering("/metrics", service.metrics)),
-        Route("/openapi.json", service.answering("/openapi.json", service.openapi)),
-        Route("/", service.answering("/", service.docs)),
+        Route(path, service.answering(path, handler), methods=["POST" if path in ("/rank", "/compare") else "GET"])
+        for path, handler in handlers.items()
     ]
     app = Starlette(routes=routes, lifespan=service.lifespan, exception_handlers={HTTPException: _not_found})
     app.state.service = service
@@ -127,9 +124,7 @@ class Service:
         self.limits = limits
         self.reload_seconds = reload_seconds
         self.counts = ServiceMetrics()
-        self.stopping = False
         self.started = time.time()
-        self.last_answer = 0.0
         self._workers = ThreadPoolExecutor(WORKERS, "kernelrank")
 
     @contextlib.asynccontextmanager
@@ -162,29 +157,18 @@ class Service:
                 async with asyncio.timeout(self.limits.seconds):
                     response = await handler(request)
             except TimeoutError:
-                response = _refusal(408, f"Expected a request of less than {self.limits.seconds:g} seconds.")
-                response.headers["connection"] = "close"
+                message = f"Expected a request of less than {self.limits.seconds:g} seconds."
+                response = _refusal(408, message, close=True)
             except ClientDisconnect:
                 response = _refusal(400, "The connection was closed before the body was complete.")
-            except KeyError as error:
-                response = _refusal(404, str(error.args[0]))
-            except _RefusedError as error:
-                response = _refusal(error.status, str(error))
-                if error.close:
-                    response.headers["connection"] = "close"
-            except TooLargeError as error:
-                response = _refusal(413, str(error))
-            except MalformedRequestError as error:
-                response = _refusal(400, str(error))
+            except RefusedRequestError as error:
+                response = _refusal(error.status, str(error), close=error.close)
             except (ValueError, MissingExtraError) as error:  # ours, and scikit-learn's
                 response = _refusal(422, " ".join(str(error).split()))
             except Exception:
                 LOG.exception("request failed", extra={"facts": {"path": path}})
                 response = _refusal(500, "Internal error; the log of the service has the reason.")
-            if self.stopping:
-                response.headers["connection"] = "close"
-            self.last_answer = time.perf_counter()
-            seconds = self.last_answer - start
+            seconds = time.perf_counter() - start
             self.counts.request(path, response.status_code, seconds)
             facts = {"path": path, "status": response.status_code, "milliseconds": round(1e3 * seconds, 3)}
             LOG.info("request", extra={"facts": facts})
@@ -205,9 +189,8 @@ class Service:
                 break
         if size > most:
             more = " or more" if size > DISCARDED * most else ""
-            raise _RefusedError(
-                413, f"Expected a body of at most {most:,} bytes; got {size:,}{more}.", close=bool(more)
-            )
+            message = f"Expected a body of at most {most:,} bytes; got {size:,}{more}."
+            raise RefusedRequestError(message, 413, close=bool(more))
         return b"".join(chunks)
 
     async def _work(self, work: Callable[[], dict[str, Any]]) -> Response:
@@ -227,11 +210,12 @@ class Service:
         items = content.get("items") if columns is None else next(iter(columns.values()), None)
         m = len(items) if isinstance(items, list) else 0
         if m > self.limits.items:
-            raise TooLargeError(f"Expected at most {self.limits.items:,} items; got {m:,}.")
+            raise RefusedRequestError(f"Expected at most {self.limits.items:,} items; got {m:,}.", 413)
         if m * served.n_features > self.limits.body_bytes:
-            raise TooLargeError(
+            raise RefusedRequestError(
                 f"Expected at most {self.limits.body_bytes:,} numbers; got {m:,} items with {served.n_features:,} "
-                "features each. Send fewer items at once."
+                "features each. Send fewer items at once.",
+                413,
             )
 
     async def rank(self, request: Request) -> Response:
@@ -270,8 +254,7 @@ class Service:
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002
         """Return whether the service accepts requests."""
-        status = "stopping" if self.stopping else "ok"
-        return JSONResponse({"status": status, "models": self.models.names()}, 503 if self.stopping else 200)
+        return JSONResponse({"status": "ok", "models": self.models.names()})
 
     async def metrics(self, request: Request) -> Response:  # noqa: ARG002
         """Return the metrics for Prometheus."""
@@ -287,28 +270,18 @@ class Service:
         return HTMLResponse(page(description(self.limits.body_bytes), self.models.names()))
 
 
-class _RefusedError(Exception):
-    """A request that is refused with a status of its own."""
-
-    def __init__(self, status: int, message: str, *, close: bool = False) -> None:
-        super().__init__(message)
-        self.status = status
-        self.close = close
-
-
-def _refusal(status: int, message: str) -> Response:
-    return JSONResponse({"error": message}, status)
+def _refusal(status: int, message: str, *, close: bool = False) -> Response:
+    return JSONResponse({"error": message}, status, headers={"connection": "close"} if close else None)
 
 
 def _content_type(request: Request, others: tuple[str, ...] = ()) -> str:
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind not in ("application/json", *others):
-        raise _RefusedError(
-            415, f"Expected the content type {' or '.join(['application/json', *others])}; got another one."
-        )
+        expected = " or ".join(["application/json", *others])
+        raise RefusedRequestError(f"Expected the content type {expected}; got another one.", 415)
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        raise _RefusedError(
-            415, "Expected a body without a content-encoding; Arrow streams may have compressed buffers."
+        raise RefusedRequestError(
+            "Expected a body without a content-encoding; Arrow streams may have compressed buffers.", 415
         )
     return kind
 
@@ -354,62 +327,84 @@ class ServiceMetrics:
 
     def text(self, gauges: dict[str, float]) -> str:
         """Return all metrics as Prometheus text, with further values passed by the caller."""
-        lines = _head("requests_total", "counter", "Requests by path and status.")
-        for (path, status), number in sorted(self._requests.items()):
-            lines.append(f'kernelrank_requests_total{{path="{path}",status="{status}"}} {number}')
+        requests = {f'{{path="{path}",status="{status}"}}': n for (path, status), n in sorted(self._requests.items())}
         total = sum(self._requests.values())
-        lines += _head("request_seconds", "histogram", "How long requests took.")
-        lines += [f'kernelrank_request_seconds_bucket{{le="{bound}"}} {self._durations[bound]}' for bound in BOUNDS]
-        lines.append(f'kernelrank_request_seconds_bucket{{le="+Inf"}} {total}')
-        lines += [f"kernelrank_request_seconds_sum {self._seconds:.6f}", f"kernelrank_request_seconds_count {total}"]
-        lines += [*_head("items_total", "counter", "Items that were ranked."), f"kernelrank_items_total {self.items}"]
+        seconds = {f'_bucket{{le="{bound}"}}': self._durations[bound] for bound in BOUNDS}
+        seconds |= {'_bucket{le="+Inf"}': total, "_sum": round(self._seconds, 6), "_count": total}
+        lines = [
+            *_metric("requests_total", "counter", "Requests by path and status.", requests),
+            *_metric("request_seconds", "histogram", "How long requests took.", seconds),
+            *_metric("items_total", "counter", "Items that were ranked.", {"": self.items}),
+        ]
         for name, value in gauges.items():
-            lines += [*_head(name, "gauge", name.replace("_", " ").capitalize() + "."), f"kernelrank_{name} {value:g}"]
+            lines += _metric(name, "gauge", name.replace("_", " ").capitalize() + ".", {"": value})
         return "\n".join(lines) + "\n"
 
 
-def _head(name: str, kind: str, what: str) -> list[str]:
-    return [f"# HELP kernelrank_{name} {what}", f"# TYPE kernelrank_{name} {kind}"]
+def _metric(name: str, kind: str, what: str, values: Mapping[str, float]) -> list[str]:
+    """Return the lines of a metric; `values` has what follows its name."""
+    head = [f"# HELP kernelrank_{name} {what}", f"# TYPE kernelrank_{name} {kind}"]
+    return [*head, *(f"kernelrank_{name}{rest} {value:.15g}" for rest, value in values.items())]
 
 
-# Graceful server ------------------------------------------------------------------------------------------------------
+# Documentation --------------------------------------------------------------------------------------------------------
 #
-# A uvicorn server that ends without losing a request.
-
-QUIET_SECONDS = 0.25
-"""Connections that are open and have brought no request for so long are idle."""
-LOOK_SECONDS = 0.02
-BACKLOG = 2048
+# The description of the service in OpenAPI, and the same as a page that loads nothing from elsewhere. Both are files
+# beside this one, with places for the version and the limits.
 
 
-class GracefulServer(uvicorn.Server):
-    """Stop in two steps, so that no request is lost.
+def description(body_bytes: int) -> dict[str, Any]:
+    """Return the OpenAPI description."""
+    found: dict[str, Any] = json.loads(Path(__file__).with_name("openapi.json").read_text(encoding="utf-8"))
+    found["info"]["version"] = __version__
+    found["info"]["description"] += f" A body has at most {body_bytes:,} bytes."
+    return found
 
-    After a signal, the system takes no new connections; those that it has taken are accepted before the listening
-    socket is closed. Answers tell clients to close their connections. When all are closed, or those left are idle,
-    uvicorn closes the rest.
-    """
+
+def page(described: dict[str, Any], models: list[str]) -> str:
+    """Return an HTML page that documents every path, with a form to try it."""
+    parts = []
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+            example = "" if body is None else f"<textarea>{html.escape(json.dumps(body['example']))}</textarea>"
+            schema = html.escape(json.dumps(operation, indent=2))
+            parts.append(
+                f"<h2><code>{method.upper()} {path}</code></h2><p>{html.escape(operation['summary'])}</p>\n"
+                f'<form data-path="{path}">{example}<p><button>Send</button></p><pre></pre></form>\n'
+                f"<details><summary>The answer, and the request</summary><pre>{schema}</pre></details>"
+            )
+    return string.Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8")).substitute(
+        version=html.escape(described["info"]["version"]),
+        about=html.escape(described["info"]["description"]),
+        models=html.escape(", ".join(models)),
+        parts="\n".join(parts),
+    )
+
+
+# Server ---------------------------------------------------------------------------------------------------------------
+
+
+class Server(uvicorn.Server):
+    """A uvicorn server that closes slow connections. After a signal it completes the requests that are open."""
 
     app: Starlette
 
     @classmethod
     def of(cls, app: Starlette, host: str, port: int) -> Self:
         """Make a server of an application of `create_app`."""
-        limits = app.state.service.limits
-        server = cls(
-            uvicorn.Config(
-                app,
-                host=host,
-                port=port,
-                log_config=None,
-                access_log=False,
-                backlog=BACKLOG,
-                http="h11",  # which limits the size of headers
-                ws="none",
-                timeout_graceful_shutdown=max(1, round(limits.seconds)),
-                server_header=False,
-            )
+        config = uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            log_config=None,
+            access_log=False,
+            http="h11",  # which limits the size of headers
+            ws="none",
+            timeout_graceful_shutdown=max(1, round(app.state.service.limits.seconds)),
+            server_header=False,
         )
+        server = cls(config)
         server.app = app
         return server
 
@@ -420,25 +415,21 @@ class GracefulServer(uvicorn.Server):
 
             _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-        family = socket.AF_INET6 if ":" in self.config.host else socket.AF_INET
-        # asyncio sends without delay where it can see that the socket is of TCP.
-        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        host, port = self.config.host, self.config.port
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
-            listening.bind((self.config.host, self.config.port))
+            listening = socket.create_server((host, port), family=family, backlog=self.config.backlog)
         except OSError as error:
-            listening.close()
             raise InvalidInputError(
-                f"Expected a free port; {self.config.host}:{self.config.port}: {error.strerror}. Give another --port."
+                f"Expected a free port; {host}:{port}: {os.strerror(error.errno or 0)}. Give another --port."
             ) from None
-        listening.listen(BACKLOG)
-        self._listening = listening
+        # Answers are sent without delay; connections inherit it.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listening
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """Run until a signal comes."""
-        self._loop = asyncio.get_running_loop()
-        watch = self._loop.create_task(self._cut_slow_connections())
+        watch = asyncio.create_task(self._cut_slow_connections())
         try:
             await super().serve(sockets)
         finally:
@@ -464,28 +455,9 @@ class GracefulServer(uvicorn.Server):
                 if now - since[connection][1] > (2 if working else 1) * seconds:
                     connection.transport.abort()
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> Any:  # noqa: ARG002
-        """Begin to stop; a second signal ends the service at once."""
-        if self.app.state.service.stopping:
-            self.force_exit = self.should_exit = True
-        else:
-            self.app.state.service.stopping = True
-            self._loop.call_soon_threadsafe(lambda: self._loop.create_task(self._drain()))
-
-    async def _drain(self) -> None:
-        service, start = self.app.state.service, time.perf_counter()
-        self._listening.listen(0)
-        await asyncio.sleep(LOOK_SECONDS)
-        while select.select([self._listening], [], [], 0)[0]:  # a connection that waits to be accepted
-            await asyncio.sleep(0)
-        for server in self.servers:
-            server.close()
-        while self.server_state.connections:
-            now = time.perf_counter()
-            if now - max(start, service.last_answer) > QUIET_SECONDS or now - start > service.limits.seconds:
-                break
-            await asyncio.sleep(LOOK_SECONDS)
-        self.should_exit = True
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """Begin to stop; a second signal ends the service at once. The command that was told to stop has succeeded."""
+        self.force_exit, self.should_exit = self.should_exit, True
 
 
 # Log lines ------------------------------------------------------------------------------------------------------------
