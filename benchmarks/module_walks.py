@@ -81,7 +81,7 @@ def calls(folder: Path) -> dict[str, Callable[[], object]]:
         "kernelrank tune FILE --report": lambda: command(
             "tune", ranked, "-o", folder / "tuned.kr", "--report", folder / "page.html"
         ),
-        "kernelrank auc FILE": lambda: command("auc", patients, "--target", "ill"),
+        "kernelrank auc FILE": lambda: command("auc", patients, "--target", "ill", "--permutations", 5),
     }
 
 

@@ -1,74 +1,82 @@
-"""docs/architecture.md: the files that it names are there, and its walks are those that the calls take."""
+"""docs/architecture.md lists every file, and its walks are those that the calls take.
+
+``python tests/test_architecture.py`` writes the walks of the page anew.
+"""
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
-
-import pytest
 
 import kernelrank
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-CALLS = ["RankRLS().fit", "RankRLSCV().fit", "leave_pair_out"]
+PACKAGE = Path(kernelrank.__file__).parent
+PAGE = ROOT / "docs" / "architecture.md"
+QUICK = ("RankRLS().fit", "RankRLSCV().fit", "leave_pair_out", "Leaderboard().fit().table()", "kernelrank fit FILE")
+"""Walks that are traced within seconds; `benchmarks/the_tree_is_easy_to_follow.py` counts all of them."""
 
 
-def listed(page: str, call: str) -> dict[str, str]:
-    """Return the modules that a page lists below a call, and what it says of each."""
-    below = page.partition(f"### `{call}`")[2].partition("\n#")[0]
-    return dict(re.findall(r"^\d+\. `([\w/]+)`: (.*)$", below, flags=re.MULTILINE))
+def listed_files(page: str) -> list[str]:
+    """Return the files that a page lists below its rooms."""
+    room, files = "", []
+    for line in page.partition("## Every file")[2].partition("\n## ")[0].splitlines():
+        if found := re.match(r"(  )?(\w+\.py|\w+/) ", line):
+            if found[2].endswith("/"):
+                room = found[2]
+            else:
+                files.append((room if found[1] else "") + found[2])
+    return files
 
 
-def first_words(module: str) -> str:
-    """Return the first sentence of a module."""
-    source = (Path(kernelrank.__file__).parent / f"{module}.py").read_text(encoding="utf-8")
-    return (ast.get_docstring(ast.parse(source)) or "").split("\n")[0].rstrip(".")
-
-
-def ready_to_paste(visited: list[str], known: dict[str, str]) -> str:
-    """Return the list as it should stand in the page; a module that is new there says what its docstring does."""
+def walks_as_text(*calls: str) -> str:
+    """Trace some walks, or all, and return them as they stand in the page."""
+    command = [sys.executable, ROOT / "benchmarks" / "module_walks.py", *calls]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert ended.returncode == 0, ended.stderr
     return "\n".join(
-        f"{number}. `{module}`: {known.get(module) or first_words(module)}"
-        for number, module in enumerate(visited, start=1)
+        textwrap.fill(f"{call} ({len(modules)}): {' → '.join(modules)}", 150, subsequent_indent="  ")
+        for call, modules in json.loads(ended.stdout).items()
     )
 
 
-@pytest.fixture(scope="module")
-def walks():
-    command = [sys.executable, ROOT / "benchmarks" / "module_walks.py", *CALLS]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert found.returncode == 0, found.stderr
-    return json.loads(found.stdout)
+def test_the_page_lists_every_file_once():
+    there = (path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if not path.name.startswith("__"))
+    assert sorted(listed_files(PAGE.read_text(encoding="utf-8"))) == sorted(there)
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_the_page_lists_the_modules_that_a_call_visits(walks, call):
-    known, visited = listed(PAGE, call), walks[call]["visited"]
-    assert list(known) == visited, f"put this below {call} in docs/architecture.md:\n{ready_to_paste(visited, known)}"
+def test_the_page_lists_the_modules_that_a_call_visits():
+    page = PAGE.read_text(encoding="utf-8")
+    walks = re.split(r"\n(?! )", walks_as_text(*QUICK))
+    assert len(walks) == len(QUICK)
+    assert [walk for walk in walks if walk not in page] == [], "python tests/test_architecture.py writes the walks anew"
+
+
+def test_the_page_is_short():
+    assert len(PAGE.read_text(encoding="utf-8").splitlines()) <= 300
 
 
 def test_the_files_that_the_page_names_are_there():
-    named = re.findall(r"`([\w/*]+/[\w*]+\.\w+)`", PAGE)
-    homes = (Path(kernelrank.__file__).parent, Path(kernelrank.__file__).parents[1], ROOT)
+    named = re.findall(r"`([\w/*]+/[\w*]+\.\w+)`", PAGE.read_text(encoding="utf-8"))
     assert len(named) > 20
-    assert [name for name in named if not any(any(home.glob(name)) for home in homes)] == []
+    assert [name for name in named if not any(any(home.glob(name)) for home in (PACKAGE, PACKAGE.parent, ROOT))] == []
 
 
 def test_a_file_is_a_family_of_at_most_a_thousand_lines():
-    package = Path(kernelrank.__file__).parent
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in package.rglob("*.py")}
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in PACKAGE.rglob("*.py")}
     assert {path: lines for path, lines in lengths.items() if lines > 1000} == {}
 
 
-def test_a_list_is_read_and_written():
-    page = "### `f`\n\n1. `queries`: what belongs together\n2. `solvers/cholesky`: a factor\n\n## Next\n1. `a`: b\n"
-    known = listed(page, "f")
-    assert known == {"queries": "what belongs together", "solvers/cholesky": "a factor"}
-    assert ready_to_paste(["queries", "errors"], known) == (
-        f"1. `queries`: what belongs together\n2. `errors`: {first_words('errors')}"
-    )
+def test_files_are_listed_by_room():
+    page = "## Every file\nerrors.py  the errors\n\nbase/  all\n  text.py  words\n## Next\n  other.py  no\n"
+    assert listed_files(page) == ["errors.py", "base/text.py"]
+
+
+if __name__ == "__main__":
+    before, heading, after = PAGE.read_text(encoding="utf-8").partition("## Eight walks")
+    after = re.sub(r"```text\n.*?\n```", lambda _: f"```text\n{walks_as_text()}\n```", after, count=1, flags=re.DOTALL)
+    PAGE.write_text(before + heading + after, encoding="utf-8")
