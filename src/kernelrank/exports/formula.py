@@ -192,8 +192,9 @@ def formula_of(model: Any) -> ScoringFormula:
                 "data before you fit."
             )
     known = provenance(model).get("preparation")
+    preparation = None if known is None else TablePreparation.from_data(known)
     names = column_names(model) or [f"x{number}" for number in range(n_features)]
-    formula = ScoringFormula(type(ranker).__name__, tuple(names), (), False, mean, scale, preparation=_prepared(known))
+    formula = ScoringFormula(type(ranker).__name__, tuple(names), (), False, mean, scale, preparation=preparation)
     return _with_coefficients(formula, ranker, nystrom)
 
 
@@ -203,12 +204,6 @@ def _steps(model: Any) -> list[Any]:
     return kept or [None]
 
 
-def _prepared(known: Any) -> TablePreparation | None:
-    if known is None:
-        return None
-    return TablePreparation.from_data(known)
-
-
 def _with_coefficients(formula: ScoringFormula, ranker: Any, nystrom: NystromMap | None) -> ScoringFormula:
     """Add the coefficients of a ranker; linear kernels become weights."""
     if hasattr(ranker, "coef_"):
@@ -216,7 +211,7 @@ def _with_coefficients(formula: ScoringFormula, ranker: Any, nystrom: NystromMap
         if nystrom is None:
             weights = np.atleast_2d(np.asarray(ranker.coef_, dtype=np.float64))
             return replace(formula, weights=weights, **_outputs(ranker, len(weights), one_output))
-        dual = np.asarray(nystrom.reduced_set(ranker.coef_)).reshape(nystrom.basis_items_.shape[0], -1)
+        dual = np.asarray(nystrom.reduced_set(ranker.coef_))
         terms = [_kernel_term(nystrom.kernel_, nystrom.basis_items_, dual, None)]
     elif nystrom is not None:
         raise InvalidInputError(
@@ -225,15 +220,10 @@ def _with_coefficients(formula: ScoringFormula, ranker: Any, nystrom: NystromMap
     elif isinstance(ranker.dual_coef_, list):  # the mean of several views
         one_output, views = ranker.dual_coef_[0].ndim == 1, len(ranker.dual_coef_)
         parts = zip(ranker.kernels_, ranker.X_fit_, ranker.dual_coef_, ranker.columns_, strict=True)
-        terms = [
-            _kernel_term(kernel, items, dual.reshape(len(dual), -1) / views, where)
-            for kernel, items, dual, where in parts
-        ]
+        terms = [_kernel_term(kernel, items, dual / views, where) for kernel, items, dual, where in parts]
     else:
         one_output = ranker.dual_coef_.ndim == 1
-        terms = [
-            _kernel_term(ranker.kernel_, ranker.X_fit_, ranker.dual_coef_.reshape(len(ranker.dual_coef_), -1), None)
-        ]
+        terms = [_kernel_term(ranker.kernel_, ranker.X_fit_, ranker.dual_coef_, None)]
     return replace(
         formula,
         weights=_linear_part(terms, len(formula.feature_names)),
@@ -250,7 +240,7 @@ def _kernel_term(kernel: Kernel, items: Matrix | None, dual: Float, columns: Ind
             "a named kernel, or keep it with kernelrank.save."
         )
     dense = np.asarray(items.toarray() if is_sparse(items) else items, dtype=np.float64)
-    return KernelTerm(kernel, dense, np.asarray(dual, dtype=np.float64), columns)
+    return KernelTerm(kernel, dense, np.asarray(dual, dtype=np.float64).reshape(len(dense), -1), columns)
 
 
 def _linear_part(terms: Sequence[KernelTerm], n_features: int) -> Float | None:
@@ -372,17 +362,15 @@ def export(
 
 
 def _format(file: str | os.PathLike[str], format: str | None) -> str:
-    if format is None:
-        suffix = Path(file).suffix.lower()
-        if suffix not in FORMAT_OF_SUFFIX:
-            raise InvalidInputError(
-                f"Expected a format, or a file that ends with {', '.join(FORMAT_OF_SUFFIX)}; got {os.fspath(file)!r}. "
-                f"The formats are {', '.join(FORMATS)}."
-            )
-        return FORMAT_OF_SUFFIX[suffix]
-    if format not in FORMATS:
+    found = FORMAT_OF_SUFFIX.get(Path(file).suffix.lower()) if format is None else format
+    if found is None:
+        raise InvalidInputError(
+            f"Expected a format, or a file that ends with {', '.join(FORMAT_OF_SUFFIX)}; got {os.fspath(file)!r}. "
+            f"The formats are {', '.join(FORMATS)}."
+        )
+    if found not in FORMATS:
         raise InvalidInputError(f"Expected one of the formats {', '.join(FORMATS)}; got {format!r}.")
-    return format
+    return found
 
 
 def _either(names: list[str]) -> str:
@@ -407,7 +395,16 @@ def json_coefficients(formula: ScoringFormula) -> bytes:
         "mean": formula.mean.tolist() if formula.scaled else None,
         "scale": formula.scale.tolist() if formula.scaled else None,
         "weights": None,
-        "terms": [_json_term(term, names) for term in formula.terms],
+        "terms": [
+            {
+                "kernel": term.metric,
+                **term.parameters,
+                "columns": list(names) if term.columns is None else [names[column] for column in term.columns],
+                "items": term.items.tolist(),
+                "coefficients": term.dual.tolist(),
+            }
+            for term in formula.terms
+        ],
     }
     if formula.weights is not None:
         rows = zip(formula.output_names, formula.weights.tolist(), strict=True)
@@ -415,16 +412,6 @@ def json_coefficients(formula: ScoringFormula) -> bytes:
         if len(set(names)) < len(names):  # a name that occurs twice would lose a weight
             content["weights"] = dict(zip(formula.output_names, formula.weights.tolist(), strict=True))
     return (json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def _json_term(term: KernelTerm, names: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "kernel": term.metric,
-        **term.parameters,
-        "columns": list(names) if term.columns is None else [names[column] for column in term.columns],
-        "items": term.items.tolist(),
-        "coefficients": term.dual.tolist(),
-    }
 
 
 def _plain(value: Any) -> Any:

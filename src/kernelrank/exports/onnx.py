@@ -8,6 +8,7 @@ are differences of large numbers.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from kernelrank.exports.formula import KernelTerm, ScoringFormula
 
 KERNELS = ("poly", "rbf", "cosine")
-OPSET = 17
-ML_OPSET = 3
-IR_VERSION = 8
-MOST_BYTES = 2_000_000_000
 UNKNOWN, MISSING = -1.0, -2.0
 """The codes of a word that is no level, and of one that says that there is none."""
 
@@ -39,8 +36,8 @@ def onnx_fault(formula: ScoringFormula) -> str | None:
     for term in formula.terms:
         if term.metric not in KERNELS:
             return f"it has linear, poly, rbf and cosine kernels, and the kernel is {term.metric}"
-    if 8 * sum(term.items.size for term in formula.terms) > MOST_BYTES:
-        return f"it holds at most {MOST_BYTES / 1e9:g} GB, and the model is larger"
+    if 8 * sum(term.items.size for term in formula.terms) > 2e9:
+        return "it holds at most 2 GB, and the model is larger"
     return None
 
 
@@ -58,16 +55,12 @@ def onnx_model(formula: ScoringFormula, *, dtype: Precision = "float64") -> byte
     shape: list[Any] = ["items"] if formula.one_output else ["items", len(formula.output_names)]
     output = onnx.helper.make_tensor_value_info("scores", graph.outside, shape)
     made = onnx.helper.make_graph(graph.nodes, "kernelrank", graph.inputs, [output], graph.constants)
-    opsets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
+    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("ai.onnx.ml", 3)]
     model = onnx.helper.make_model(
-        made, opset_imports=opsets, ir_version=IR_VERSION, producer_name="kernelrank", producer_version=__version__
+        made, opset_imports=opsets, ir_version=8, producer_name="kernelrank", producer_version=__version__
     )
-    facts = {
-        "model": formula.model,
-        "features": json.dumps(formula.feature_names),
-        "outputs": json.dumps(formula.output_names),
-    }
-    onnx.helper.set_model_props(model, facts)
+    names = {"features": json.dumps(formula.feature_names), "outputs": json.dumps(formula.output_names)}
+    onnx.helper.set_model_props(model, {"model": formula.model, **names})
     onnx.checker.check_model(model)
     data: bytes = model.SerializeToString()
     return data
@@ -101,9 +94,8 @@ class _Graph:
     def node(self, operator: str, *inputs: str, name: str = "", domain: str = "", **attributes: Any) -> str:
         """Add an operator with one output, and return the name of that."""
         output = name or f"{operator.lower()}{next(self._numbers)}"
-        self.nodes.append(
-            self._onnx.helper.make_node(operator, list(inputs), [output], name=output, domain=domain, **attributes)
-        )
+        made = self._onnx.helper.make_node(operator, inputs, [output], name=output, domain=domain, **attributes)
+        self.nodes.append(made)
         return output
 
     def number(self, node: str) -> str:
@@ -142,7 +134,8 @@ def _column(graph: _Graph, column: PreparedColumn) -> list[str]:
         return [features] if missing is None else [features, missing]
     cells = graph.input(column.name, 1, words=True)
     # ONNX compares words as they are; a missing one may be written in either case.
-    missing_words = sorted({"".join(letters) for word in MISSING_WORDS for letters in _cases(word)})
+    cases = (itertools.product(*({letter, letter.upper()} for letter in word)) for word in MISSING_WORDS)
+    missing_words = sorted({"".join(letters) for letters in itertools.chain.from_iterable(cases)})
     words = {} if column.kind == "category" else dict.fromkeys(missing_words, MISSING)
     words |= {level: float(number) for number, level in enumerate(column.levels)}
     codes = _codes(graph, cells, words, UNKNOWN)
@@ -158,21 +151,14 @@ def _column(graph: _Graph, column: PreparedColumn) -> list[str]:
     return [features, _codes(graph, cells, dict.fromkeys(missing_words, 1.0), 0.0)]
 
 
-def _cases(word: str) -> Any:
-    return itertools.product(*({letter, letter.upper()} for letter in word))
-
-
 def _codes(graph: _Graph, cells: str, words: dict[str, float], unknown: float) -> str:
     """Return a number for each word."""
-    coded = graph.node(
-        "LabelEncoder",
-        cells,
-        domain="ai.onnx.ml",
-        keys_strings=list(words),
-        values_floats=list(words.values()),
-        default_float=unknown,
-    )
-    return graph.number(coded)
+    table: dict[str, Any] = {
+        "keys_strings": list(words),
+        "values_floats": list(words.values()),
+        "default_float": unknown,
+    }
+    return graph.number(graph.node("LabelEncoder", cells, domain="ai.onnx.ml", **table))
 
 
 def _scores(graph: _Graph, formula: ScoringFormula, Z: str) -> str:
@@ -183,10 +169,7 @@ def _scores(graph: _Graph, formula: ScoringFormula, Z: str) -> str:
     for term in formula.terms:
         seen = Z if term.columns is None else graph.node("Gather", Z, graph.constant(term.columns), axis=1)
         parts.append(graph.node("MatMul", _kernel(graph, term, seen), graph.constant(term.dual)))
-    scores = parts[0]
-    for part in parts[1:]:
-        scores = graph.node("Add", scores, part)
-    return scores
+    return functools.reduce(lambda total, part: graph.node("Add", total, part), parts)
 
 
 def _kernel(graph: _Graph, term: KernelTerm, Z: str) -> str:

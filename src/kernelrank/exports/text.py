@@ -17,30 +17,28 @@ if TYPE_CHECKING:
     from kernelrank.data.preparation import PreparedColumn
     from kernelrank.exports.formula import KernelTerm, ScoringFormula
 
-HEAD = '''"""Score items as a fitted {model} does. Written by kernelrank {version}; needs NumPy only."""
+PYTHON = {
+    "head": '''"""Score items as a fitted {model} does. Written by kernelrank {version}; needs NumPy only."""
 
 import numpy as np
 
 FEATURES = {features}
-'''
-
-SCORE = '''
+''',
+    "score": '''
 
 def score(X):
     """Return the scores of items: {shape}; a higher score ranks higher.
 
     X is {inputs}.
     """
-{body}'''
-
-ARRAY = """    if hasattr(X, "keys"):
+{body}''',
+    "array": """    if hasattr(X, "keys"):
         X = np.column_stack([np.asarray(X[name], dtype=float) for name in FEATURES])
     X = np.asarray(X, dtype=float)
     if X.ndim != 2 or X.shape[1] != len(FEATURES):
         raise ValueError(f"Expected X of shape (m, {len(FEATURES)}); got {X.shape}.")
-"""
-
-TABLE = """    missing_words = {missing}
+""",
+    "table": """    missing_words = {missing}
     columns = []
     for name, kind, fill, levels, indicator in {columns}:
         cells = list(X[name])
@@ -57,7 +55,18 @@ TABLE = """    missing_words = {missing}
         if indicator:
             columns.append([float(gone) for gone in missing])
     X = np.column_stack([np.asarray(column, dtype=float) for column in columns])
-"""
+""",
+    "term": """    items = np.array({items})
+    dual = np.array({dual})
+    seen = {seen}
+    middle = items.mean(axis=0)
+    step = max(1, 4_000_000 // items.size)
+    for start in range(0, len(X), step):
+        rows = seen[start : start + step]
+        scores[start : start + step] += {kernel} @ dual
+""",
+}
+"""The parts of a module."""
 
 PYTHON_KERNELS = {
     "poly": "({gamma!r} * (rows @ items.T) + {coef0!r}) ** {degree!r}",
@@ -89,18 +98,6 @@ def _chi2(rows, items):
 """,
 }
 
-TERM = """    items = np.array({items})
-    dual = np.array({dual})
-    seen = {seen}
-    middle = items.mean(axis=0)
-    step = max(1, {cells} // items.size)
-    for start in range(0, len(X), step):
-        rows = seen[start : start + step]
-        scores[start : start + step] += {kernel} @ dual
-"""
-CELLS = 4_000_000
-"""How many numbers a block of differences has."""
-
 
 def python_fault(formula: ScoringFormula) -> str | None:
     """Return which part of a formula the function cannot represent; None if it can represent all."""
@@ -122,18 +119,15 @@ def python_function(formula: ScoringFormula) -> bytes:
     lines.append(f"    return {'scores[:, 0]' if formula.one_output else 'scores'}\n")
     body = "".join([_inputs(formula), *lines])
     named = "a mapping from the names of FEATURES to columns"
-    text = HEAD.format(model=formula.model, version=__version__, features=repr(_columns(formula)))
+    columns = formula.feature_names if formula.preparation is None else formula.preparation.names
+    text = PYTHON["head"].format(model=formula.model, version=__version__, features=repr(columns))
     text += "".join(helper for name, helper in HELPERS.items() if name in body)
-    text += SCORE.format(
+    text += PYTHON["score"].format(
         shape="shape (m,)" if formula.one_output else f"shape (m, {len(formula.output_names)})",
         inputs=f"{named}, such as a data frame" if formula.takes_words else f"an array with these columns, or {named}",
         body=body,
     )
     return text.encode()
-
-
-def _columns(formula: ScoringFormula) -> tuple[str, ...]:
-    return formula.preparation.names if formula.preparation is not None else formula.feature_names
 
 
 def _inputs(formula: ScoringFormula) -> str:
@@ -144,19 +138,18 @@ def _inputs(formula: ScoringFormula) -> str:
             (column.name, column.kind, column.fill, column.levels, column.indicator)
             for column in formula.preparation.columns
         ]
-        return TABLE.format(missing=repr(tuple(sorted(MISSING_WORDS))), columns=_source(columns))
+        return PYTHON["table"].format(missing=repr(tuple(sorted(MISSING_WORDS))), columns=_source(columns))
     fills = formula.fills
     if np.all(np.isnan(fills)):
-        return ARRAY
-    return ARRAY + f"    X = np.where(np.isnan(X), np.array({_source(fills.tolist())}), X)\n"
+        return PYTHON["array"]
+    return PYTHON["array"] + f"    X = np.where(np.isnan(X), np.array({_source(fills.tolist())}), X)\n"
 
 
 def _term(term: KernelTerm) -> str:
-    return TERM.format(
+    return PYTHON["term"].format(
         items=repr(term.items.tolist()),
         dual=repr(term.dual.tolist()),
         seen="X" if term.columns is None else f"X[:, {term.columns.tolist()!r}]",
-        cells=CELLS,
         kernel=PYTHON_KERNELS[term.metric].format(**term.parameters),
     )
 
@@ -179,21 +172,15 @@ def _source(value: Any) -> str:
 # ``POWER``. Numbers are written with an exponent, which makes them double precision everywhere. Sums are nested in
 # halves, for some databases limit how deep an expression may be.
 
-SQL_KERNELS = ("poly", "rbf")
-MOST_TERMS = 50_000
-"""Basis items times features: a longer expression is more than databases parse."""
-
 
 def sql_fault(formula: ScoringFormula) -> str | None:
     """Return which part of a formula an SQL expression cannot represent; None if it can represent all."""
     for term in formula.terms:
-        if term.metric not in SQL_KERNELS:
+        if term.metric not in ("poly", "rbf"):
             return f"it has linear, poly and rbf kernels, and the kernel is {term.metric}"
     size = sum(term.items.size for term in formula.terms)
-    if size > MOST_TERMS:
-        return (
-            f"one expression holds {MOST_TERMS:,} numbers, and the basis items have {size:,}; fit with a smaller basis"
-        )
+    if size > 50_000:  # more than databases parse
+        return f"one expression holds 50,000 numbers, and the basis items have {size:,}; fit with a smaller basis"
     return None
 
 
@@ -275,11 +262,7 @@ def _sum(parts: Sequence[str]) -> str:
 
 def _number(value: float) -> str:
     """Write a number so that it is read back to the last bit, in double precision."""
-    mantissa, _, exponent = f"{value:.16e}".partition("e")
-    for digits in range(17):
-        mantissa, _, exponent = f"{value:.{digits}e}".partition("e")
-        if float(f"{mantissa}e{exponent}") == value:
-            break
+    mantissa, _, exponent = np.format_float_scientific(value, trim="-").partition("e")
     text = f"{mantissa}e{int(exponent)}"
     return f"({text})" if value < 0 else text
 
