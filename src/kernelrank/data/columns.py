@@ -8,9 +8,11 @@ column that holds none, `ColumnRequest.numbers_only` says: it is left out, or an
 from __future__ import annotations
 
 import fnmatch
+import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +37,7 @@ NAMES = {
 }  # fmt: skip
 # Names that say so only in the first column, and only of text.
 FIRST_COLUMN_IDS = {"", "sample", "name", "item", "document", "doc"}
+Reader = TypeVar("Reader", bound=Callable[..., object])
 SPOKEN = {
     "target": "the target is",
     "query": "the query is",
@@ -51,12 +54,25 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+class ColumnOptions(TypedDict, total=False):
+    """The types of what a reader of items takes as keywords: the fields of `ColumnRequest`."""
+
+    target: str | None
+    query: str | None
+    id: str | None
+    weight: str | None
+    groups: str | None
+    features: Sequence[str] | None
+    exclude: Sequence[str]
+    n_features: int | None
+    pos_label: str | None
+    guess_positive: bool
+    needs_target: bool
+
+
 @dataclass(frozen=True)
 class ColumnRequest:
-    """The columns named by the user; None: guess from the names, an empty string: there is no such column.
-
-    n_features: How many features there must be.
-    """
+    """The columns named by the user; None: guess from the names, an empty string: there is no such column."""
 
     target: str | None = None
     query: str | None = None
@@ -64,19 +80,28 @@ class ColumnRequest:
     weight: str | None = None
     groups: str | None = None
     features: Sequence[str] | None = None
+    exclude: Sequence[str] = ()
     n_features: int | None = None
     pos_label: str | None = None
-    needs_target: bool = True
     guess_positive: bool = False
+    needs_target: bool = True
     numbers_only: bool = False
-    exclude: Sequence[str] = ()
 
     @classmethod
     def exactly(
         cls, target: str, query: str, *, features: Sequence[str] | None = None, n_features: int | None = None
     ) -> ColumnRequest:
         """Name the target and the query, and let no other column have a role; columns without numbers are left out."""
-        return cls(target, query, "", "", "", features, n_features, numbers_only=True)
+        return cls(target, query, "", "", "", features, n_features=n_features, numbers_only=True)
+
+
+def lists_columns(reader: Reader, options: type = ColumnOptions, request: type = ColumnRequest) -> Reader:
+    """Let the signature of a reader list its column options, which its ``**columns`` are, for `help` and notebooks."""
+    own, columns = inspect.signature(reader), inspect.signature(request).parameters
+    listed = [columns[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in options.__annotations__]
+    parameters = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    reader.__signature__ = own.replace(parameters=[*parameters, *listed])  # type: ignore[attr-defined]
+    return reader
 
 
 @dataclass(frozen=True)

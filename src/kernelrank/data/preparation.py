@@ -14,12 +14,12 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.data.columns import ColumnRequest
+from kernelrank.data.columns import ColumnOptions, ColumnRequest, lists_columns
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.data.items import ItemRows, Items, TableReader
 from kernelrank.data.readers import items_of_source
@@ -38,25 +38,16 @@ from kernelrank.data.text import (
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
 
 
+@lists_columns
 def read_table(
     path: str | os.PathLike[str],
     *,
     format: str | None = None,
-    target: str | None = None,
-    query: str | None = None,
-    id: str | None = None,
-    weight: str | None = None,
-    groups: str | None = None,
-    features: Sequence[str] | None = None,
-    exclude: Sequence[str] = (),
-    n_features: int | None = None,
-    pos_label: str | None = None,
-    guess_positive: bool = False,
-    needs_target: bool = True,
     missing: MissingRule = "median",
     missing_indicator: bool = False,
     ordinal: Mapping[str, Sequence[str]] | None = None,
     preparation: TablePreparation | None = None,
+    **columns: Unpack[ColumnOptions],
 ) -> Items:
     r"""Read a table with missing values, categories, decimal commas, any encoding; also Excel.
 
@@ -111,12 +102,9 @@ def read_table(
     """
     if missing not in MISSING_RULES:
         raise InvalidInputError(f"missing must be one of {', '.join(MISSING_RULES)}, got {missing!r}")
+    request = ColumnRequest(**columns)
     if preparation is not None:
-        features, n_features = preparation.names, None
-    request = ColumnRequest(
-        target, query, id, weight, groups, features, n_features, pos_label, needs_target, guess_positive,
-        exclude=tuple(exclude),
-    )  # fmt: skip
+        request = dataclasses.replace(request, features=preparation.names, n_features=None)
     rules = _Rules(missing, missing_indicator, dict(ordinal or {}))
     plain = not rules.ordinal if preparation is None else preparation.only_numbers
     with readable(path) as source:

@@ -9,14 +9,14 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.progress import track
 from kernelrank.data.chunks import ArrayBuilder, check_chunk_rows, cut, scattered_message, scattered_row
-from kernelrank.data.columns import ColumnRequest
+from kernelrank.data.columns import ColumnOptions, ColumnRequest, lists_columns
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.data.items import ItemRows, Items, TableReader, repeated
 from kernelrank.data.letor import (
@@ -35,21 +35,12 @@ from kernelrank.data.text import FileFormat, Source, file_format, read_blocks, r
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 
+@lists_columns
 def read_items(
     path: str | os.PathLike[str],
     *,
     format: str | None = None,
-    target: str | None = None,
-    query: str | None = None,
-    id: str | None = None,
-    weight: str | None = None,
-    groups: str | None = None,
-    features: Sequence[str] | None = None,
-    exclude: Sequence[str] = (),
-    n_features: int | None = None,
-    pos_label: str | None = None,
-    guess_positive: bool = False,
-    needs_target: bool = True,
+    **columns: Unpack[ColumnOptions],
 ) -> Items:
     r"""Read the items of a file: SVMlight or LETOR, CSV, TSV or Parquet.
 
@@ -124,10 +115,8 @@ def read_items(
     the groups are column 'patient'
     the target 'case' is 1 and 'control' is 0, as requested
     """
-    columns = target, query, id, weight, groups, features, n_features
-    request = ColumnRequest(*columns, pos_label, needs_target, guess_positive, exclude=tuple(exclude))
     with readable(path) as source:
-        return items_of_source(source, file_format(source, format), request)
+        return items_of_source(source, file_format(source, format), ColumnRequest(**columns))
 
 
 def items_of_source(source: Source, kind: FileFormat, request: ColumnRequest) -> Items:
@@ -139,23 +128,14 @@ def items_of_source(source: Source, kind: FileFormat, request: ColumnRequest) ->
     return _table_items(open_table(source, kind), request)
 
 
+@lists_columns
 def read_item_chunks(
     path: str | os.PathLike[str],
     *,
     chunk_rows: int = 10_000,
     whole_queries: bool = False,
     format: str | None = None,
-    target: str | None = None,
-    query: str | None = None,
-    id: str | None = None,
-    weight: str | None = None,
-    groups: str | None = None,
-    features: Sequence[str] | None = None,
-    exclude: Sequence[str] = (),
-    n_features: int | None = None,
-    pos_label: str | None = None,
-    guess_positive: bool = False,
-    needs_target: bool = True,
+    **columns: Unpack[ColumnOptions],
 ) -> Iterator[Items]:
     r"""Read the items of a file in chunks, for files larger than memory.
 
@@ -195,9 +175,7 @@ def read_item_chunks(
     [[1.0, 0.0], [1.0]]
     """
     check_chunk_rows(chunk_rows)
-    columns = target, query, id, weight, groups, features, n_features
-    request = ColumnRequest(*columns, pos_label, needs_target, guess_positive, exclude=tuple(exclude))
-    return _chunks(path, format, request, chunk_rows, whole_queries)
+    return _chunks(path, format, ColumnRequest(**columns), chunk_rows, whole_queries)
 
 
 def _chunks(
