@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from kernelrank.data import make_ranking, read_ranking, read_ranking_chunks, write_ranking
-from kernelrank.data.letor_rows import LetorLine, LetorRows, read_line, read_rows
+from kernelrank.data.letor_rows import LetorLine, read_line, read_rows
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 LETOR = b"""\
@@ -85,7 +85,7 @@ def test_what_pyarrow_reads_is_what_lines_say(text, monkeypatch):
             pieces = list(read_rows(io.BytesIO(text)))
         except FileFormatError as error:
             return str(error)
-        rows = LetorRows.joined(pieces) if pieces else None
+        rows = pieces[0].joined(pieces[1:]) if pieces else None
         return rows and [
             column if column is None else (column.dtype, column.tolist()) for column in vars(rows).values()
         ]

@@ -3,14 +3,43 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from kernelrank.data.text import shown
+from kernelrank.data.text import join_labels, shown
 from kernelrank.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of a file: an array for each column, or None; `labels` names those of labels."""
+
+    labels: ClassVar[tuple[str, ...]] = ()
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the columns that the file has."""
+        named = {column.name: getattr(self, column.name) for column in fields(self)}
+        return {name: column for name, column in named.items() if column is not None}
+
+    def part(self, start: int, stop: int, *, copy: bool = True) -> Self:
+        """Return the rows from `start` to before `stop`. Time and memory O(size of the part)."""
+        parts = {name: column[start:stop] for name, column in self.columns().items()}
+        return replace(self, **{name: part.copy() if copy else part for name, part in parts.items()})
+
+    def chosen(self, keep: NDArray[np.bool_]) -> Self:
+        """Return some of the rows."""
+        return replace(self, **{name: column[keep] for name, column in self.columns().items()})
+
+    def joined(self, others: Sequence[Self], **ready: NDArray[Any]) -> Self:
+        """Return these rows and those of others, with columns that are ready. Time and memory O(size)."""
+        for name in self.columns().keys() - ready.keys() if others or ready else ():
+            pieces = [getattr(piece, name) for piece in (self, *others)]
+            ready[name] = join_labels(pieces) if name in self.labels else np.concatenate(pieces)
+        return replace(self, **ready)
 
 
 def check_chunk_rows(chunk_rows: int) -> None:
@@ -29,7 +58,7 @@ def cut(pieces: Iterable[Any], chunk_rows: int, whole_queries: bool) -> Iterator
             waiting += len(piece)
             if waiting <= wanted:
                 continue
-        rows = pending[0].joined(pending) if pending else None
+        rows = pending[0].joined(pending[1:]) if pending else None
         if rows is None:
             return
         stops = _find_stops(rows, chunk_rows, whole_queries, last=piece is None)

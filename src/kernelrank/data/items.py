@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.labels import Queries
+from kernelrank.data.chunks import Rows
 from kernelrank.data.columns import Classes, ColumnRequest, Roles
 from kernelrank.data.table import Table, TableBlock, is_missing
-from kernelrank.data.text import join_labels, labels_as_strings, shown
+from kernelrank.data.text import labels_as_strings, shown
 
 if TYPE_CHECKING:
     from kernelrank.data.preparation import TablePreparation
@@ -102,15 +103,15 @@ class Items:
 #
 # Rows of items of a table, and the information that depends on all rows.
 
-LABELS = ("qid", "groups")
-
 
 @dataclass(frozen=True)
-class ItemRows:
+class ItemRows(Rows):
     """Some rows of a table.
 
     Shapes: positions (m,), X (m, n_features), target (m,), qid, groups (m,), ids (m,), weight (m,).
     """
+
+    labels = ("qid", "groups")
 
     positions: NDArray[np.int64]
     X: NDArray[Any]
@@ -127,38 +128,6 @@ class ItemRows:
     def query_labels(self) -> NDArray[Any] | None:
         """The queries."""
         return self.qid
-
-    def part(self, start: int, stop: int, *, copy: bool = True) -> ItemRows:
-        """Return the rows from `start` to before `stop`."""
-        columns: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name, column in columns.items():
-            if column is not None:
-                columns[name] = column[start:stop].copy() if copy else column[start:stop]
-        return ItemRows(**columns)
-
-    def chosen(self, keep: NDArray[np.bool_]) -> ItemRows:
-        """Return some of the rows."""
-        columns: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name, column in columns.items():
-            if column is not None:
-                columns[name] = column[keep]
-        return ItemRows(**columns)
-
-    @staticmethod
-    def joined(pieces: list[ItemRows], X: NDArray[Any] | None = None) -> ItemRows:
-        """Return the rows of several pieces, with their X if it is joined already. Time and memory O(size)."""
-        if len(pieces) == 1 and X is None:
-            return pieces[0]
-        joined: dict[str, Any] = {}
-        for name in (f.name for f in fields(ItemRows)):
-            columns = [getattr(piece, name) for piece in pieces]
-            if name == "X" and X is not None:
-                joined[name] = X
-            elif columns[0] is None:
-                joined[name] = None
-            else:
-                joined[name] = join_labels(columns) if name in LABELS else np.concatenate(columns)
-        return ItemRows(**joined)
 
 
 @dataclass
@@ -195,6 +164,11 @@ class TableReader:
             rows = self._rows(block)
             self._note(rows)
             yield rows
+
+    def read_all(self) -> ItemRows:
+        """Read all rows at once."""
+        first, *others = self.read()
+        return first.joined(others)
 
     def _rows(self, block: TableBlock) -> ItemRows:
         roles = self.roles
@@ -247,7 +221,7 @@ class TableReader:
 
     def _note(self, rows: ItemRows) -> None:
         self.n_rows += len(rows)
-        for name in LABELS:
+        for name in ItemRows.labels:
             labels = getattr(rows, name)
             if labels is not None and labels.dtype.kind != "i":
                 self.strings.add(name)
@@ -271,9 +245,8 @@ class TableReader:
             classes = Classes.of(self.words, self.table, column, **options)
             notes.append(classes.note)
             y = classes.targets(y)
-        labels = {name: getattr(rows, name) for name in LABELS}
-        for name in self.strings:
-            labels[name] = labels_as_strings(labels[name])
+        labels = {name: getattr(rows, name) for name in ItemRows.labels}
+        labels |= {name: labels_as_strings(labels[name]) for name in self.strings}
         return Items(
             X=rows.X,
             y=y,

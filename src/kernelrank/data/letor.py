@@ -5,7 +5,6 @@ A `Layout` collects what depends on the whole file, and makes the matrix from it
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import re
@@ -27,7 +26,6 @@ from kernelrank.data.letor_rows import LARGEST_INDEX, LetorRows, read_rows
 from kernelrank.data.text import (
     DECOMPRESSORS,
     Source,
-    join_labels,
     labels_as_strings,
     shown,
     source_name,
@@ -136,34 +134,22 @@ class Layout:
 
     def matrix(self, values: NDArray[Any], indices: NDArray[np.int32], counts: NDArray[np.int64]) -> Any:
         """Build X; `indices` as they stand in the file are overwritten. Time and memory O(size)."""
-        n_columns = self.n_columns
+        shape = len(counts), self.n_columns
         indices -= np.int32(self.first_index)
-        bounds = np.zeros(len(counts) + 1, dtype=np.int64)
-        np.cumsum(counts, out=bounds[1:])
-        if not self.is_sparse:
-            self._refuse_too_wide(len(counts))
-            return _dense_rows(values, indices, bounds, n_columns)
-        index_type = np.int32 if len(values) <= LARGEST_INDEX else np.int64
-        parts = (values, indices.astype(index_type, copy=False), bounds.astype(index_type))
-        X = csr_array(parts, shape=(len(counts), n_columns))
-        X.has_canonical_format = True  # the indices of each row increase, and SciPy need not look
-        return X
-
-
-def _dense_rows(
-    values: NDArray[Any], indices: NDArray[np.int32], bounds: NDArray[np.int64], n_columns: int
-) -> NDArray[Any]:
-    """Put each value into its place; unlike SciPy's sums into zeros this keeps the sign of -0.0."""
-    n_rows = len(bounds) - 1
-    if len(values) == n_rows * n_columns:  # the indices of each row increase, so that no row leaves a column out
-        return values.reshape(n_rows, n_columns)
-    dense = np.zeros((n_rows, n_columns), dtype=values.dtype)
-    for rows in blocks(n_rows, 16 * n_columns):
-        cells = slice(bounds[rows.start], bounds[rows.stop])
-        starts = n_columns * np.arange(rows.stop - rows.start)
-        places = np.repeat(starts, np.diff(bounds[rows.start : rows.stop + 1])) + indices[cells]
-        dense[rows].reshape(-1)[places] = values[cells]
-    return dense
+        bounds = np.concatenate([[0], np.cumsum(counts)])
+        if self.is_sparse:
+            index_type = np.int32 if len(values) <= LARGEST_INDEX else np.int64
+            X = csr_array((values, indices.astype(index_type, copy=False), bounds.astype(index_type)), shape=shape)
+            X.has_canonical_format = True  # the indices of each row increase, and SciPy need not look
+            return X
+        self._refuse_too_wide(len(counts))
+        if len(values) == math.prod(shape):  # no row leaves a column out
+            return values.reshape(shape)
+        dense = np.zeros(shape, dtype=values.dtype)
+        for rows in blocks(shape[0], 16 * shape[1]):  # unlike SciPy's sums into zeros this keeps the sign of -0.0
+            cells = slice(bounds[rows.start], bounds[rows.stop])
+            dense[np.repeat(np.arange(rows.start, rows.stop), counts[rows]), indices[cells]] = values[cells]
+        return dense
 
 
 class Ranking(NamedTuple):
@@ -255,25 +241,16 @@ def read_with_lines(
 ) -> tuple[Ranking, NDArray[np.int64]]:
     """Read a ranking file, and the line of each row; see `read_ranking`."""
     values, indices = ArrayBuilder(layout.dtype), ArrayBuilder(np.int32)
-    lines: list[NDArray[np.int64]] = []
-    targets: list[NDArray[np.float64]] = []
-    counts: list[NDArray[np.int64]] = []
-    docids: list[NDArray[np.object_]] = []
-    qids: list[NDArray[Any]] = []
+    pieces = []
     for rows in read_rows(source, allow_nonfinite=allow_nonfinite):
         layout.add(rows)
         values.append(layout.converted(rows))
         indices.append(rows.indices)
-        lines.append(rows.lines)
-        targets.append(rows.targets)
-        counts.append(rows.counts)
-        docids.append(rows.docids)
-        if rows.qids is not None:
-            qids.append(rows.qids)
+        pieces.append(replace(rows, indices=rows.indices[:0].copy(), values=rows.values[:0].copy()))
     layout.refuse_empty()
-    X = layout.matrix(values.finished(), indices.finished(), np.concatenate(counts))
-    ranking = Ranking(X, np.concatenate(targets), join_labels(qids) if qids else None, np.concatenate(docids))
-    return ranking, np.concatenate(lines)
+    rows = pieces[0].joined(pieces[1:])
+    X = layout.matrix(values.finished(), indices.finished(), rows.counts)
+    return Ranking(X, rows.targets, rows.qids, rows.docids), rows.lines
 
 
 def read_ranking_chunks(
@@ -334,7 +311,7 @@ def chunks_with_lines(
             raise FileFormatError("whole_queries=True, but the row has no qid", layout.path, int(rows.lines[0]))
     layout.refuse_empty()
     rewind()
-    yield from _again_with_lines(source, layout, chunk_rows, whole_queries, allow_nonfinite, whole_queries)
+    yield from read_again(source, layout, chunk_rows, whole_queries, allow_nonfinite, once=whole_queries)
 
 
 def read_again(
@@ -342,17 +319,9 @@ def read_again(
     layout: Layout,
     chunk_rows: int,
     whole_queries: bool,
-    *,
     allow_nonfinite: bool = False,
-    refuse_scattered: bool = False,
-) -> Iterator[Ranking]:
-    """Read the chunks of a file whose layout is known."""
-    chunks = _again_with_lines(source, layout, chunk_rows, whole_queries, allow_nonfinite, refuse_scattered)
-    return (chunk for chunk, _ in chunks)
-
-
-def _again_with_lines(
-    source: Source, layout: Layout, chunk_rows: int, whole_queries: bool, allow_nonfinite: bool, once: bool
+    *,
+    once: bool = False,
 ) -> Iterator[tuple[Ranking, NDArray[np.int64]]]:
     """Read the chunks, and the line of each row; with `once`, a query that occurs again is an error."""
     seen: set[Any] = set()
@@ -387,8 +356,7 @@ def _bookmark(source: Source) -> Callable[[], object]:
 # a line) and ``train.txt.weight`` (one number a line, for each item or for each query); ``train.query`` and the like
 # are found, too. They are read where the file of items has no queries, or no weights, of its own.
 
-QUERIES = (".query", ".group")
-WEIGHTS = (".weight",)
+ENDINGS = {"queries": (".query", ".group"), "weights": (".weight",)}
 
 
 def with_side_files(items: Items, path: str | os.PathLike[str]) -> Items:
@@ -396,26 +364,24 @@ def with_side_files(items: Items, path: str | os.PathLike[str]) -> Items:
 
     Time O(lines).
     """
-    file = _found(Path(path), QUERIES)
-    if file is not None:
-        if items.qid is None:
-            items = dataclasses.replace(items, qid=_queries(file, len(items)))
-            items = _noted(items, f"the queries are in {file.name}")
+    for what, known in (("queries", items.qid), ("weights", items.weight)):
+        file = _found(Path(path), what)
+        if file is None:
+            continue
+        note = f"the {what} are in {file.name}"
+        if known is not None:
+            note = f"{file.name} was ignored, because the data file has {what} itself"
+        elif what == "queries":
+            items = replace(items, qid=_queries(file, len(items)))
         else:
-            items = _noted(items, f"{file.name} was ignored, because the data file has queries itself")
-    file = _found(Path(path), WEIGHTS)
-    if file is not None:
-        if items.weight is None:
-            items = dataclasses.replace(items, weight=_weights(file, items))
-            items = _noted(items, f"the weights are in {file.name}")
-        else:
-            items = _noted(items, f"{file.name} was ignored, because the data file has weights itself")
+            items = replace(items, weight=_weights(file, items))
+        items = replace(items, notes=(*items.notes, note))
     return items
 
 
 def refuse_side_queries(path: str | os.PathLike[str]) -> None:
     """Raise an error for a file that is read in batches if its queries are in a side file."""
-    side = _found(Path(path), QUERIES)
+    side = _found(Path(path), "queries")
     if side is not None:
         name = os.fspath(path)
         raise InvalidInputError(
@@ -424,19 +390,12 @@ def refuse_side_queries(path: str | os.PathLike[str]) -> None:
         )
 
 
-def _noted(items: Items, note: str) -> Items:
-    return dataclasses.replace(items, notes=(*items.notes, note))
-
-
-def _found(path: Path, endings: tuple[str, ...]) -> Path | None:
+def _found(path: Path, what: str) -> Path | None:
     """Return the side file of a file, with the whole name of that or without its suffix."""
     plain = path.with_suffix("") if path.suffix in DECOMPRESSORS else path
-    for place in (path, plain, plain.with_suffix("")):
-        for ending in endings:
-            side = place.with_name(place.name + ending)
-            if side != path and side.is_file():
-                return side
-    return None
+    places = (path, plain, plain.with_suffix(""))
+    sides = (place.with_name(place.name + ending) for place in places for ending in ENDINGS[what])
+    return next((side for side in sides if side != path and side.is_file()), None)
 
 
 def _numbers(file: Path, what: str) -> list[float]:
@@ -473,13 +432,10 @@ def _weights(file: Path, items: Items) -> NDArray[np.float64]:
     if len(weights) == len(items):
         return weights
     if items.qid is not None:
-        numbers = np.unique(items.qid, return_inverse=True)[1]
+        _, first, numbers = np.unique(items.qid, return_index=True, return_inverse=True)
         # XGBoost has one weight for each query, in the order of the file.
-        first = np.unique(numbers, return_index=True)[1]
         if len(weights) == len(first):
-            place = np.empty(len(first), dtype=np.int64)
-            place[np.argsort(first)] = np.arange(len(first))
-            return np.asarray(weights[place[numbers]])
+            return np.asarray(weights[np.argsort(np.argsort(first))[numbers]])
     queries = "" if items.qid is None else f", or each of the {len(np.unique(items.qid)):,} queries"
     raise FileFormatError(
         f"expected a weight for each of the {len(items):,} items{queries}; it has {len(weights):,}", str(file)

@@ -14,18 +14,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernelrank.data.chunks import Rows
 from kernelrank.data.text import (
     LONGEST_LABEL,
     Block,
     Source,
-    join_labels,
     long_message,
     read_blocks,
     read_decimal,
@@ -35,7 +35,6 @@ from kernelrank.data.text import (
 from kernelrank.errors import FileFormatError
 
 LARGEST_INDEX = 2**31 - 1
-SPACES_TO_LINE_ENDS = bytes.maketrans(b" \t\v\f\r", b"\n\n\n\n\n")
 DOCID = re.compile(rb"[\0- ]*(?:docid[\0- ]*=[\0- ]*)?([^\0- ]*)")
 
 
@@ -117,13 +116,13 @@ def _text(word: bytes, error: FileFormatError) -> str:
 
 
 @dataclass(frozen=True)
-class LetorRows:
-    """Some rows of a ranking file.
+class LetorRows(Rows):
+    """Some rows of a ranking file: `counts` says how many of the indices and values each has, in order.
 
     Shapes: lines (m,), targets (m,), qids (m,), docids (m,), counts (m,).
-
-    indices: Their indices, increasing within each row.
     """
+
+    labels = ("qids",)
 
     lines: NDArray[np.int64]
     targets: NDArray[np.float64]
@@ -152,27 +151,10 @@ class LetorRows:
 
     def part(self, start: int, stop: int, *, copy: bool = True) -> LetorRows:
         """Return the rows from `start` to before `stop`. Time and memory O(size of the part)."""
-        of_cells = ("indices", "values")
-        rows, cells = slice(start, stop), slice(self.bounds[start], self.bounds[stop])
-        columns: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name, column in columns.items():
-            if column is not None:
-                part = column[cells if name in of_cells else rows]
-                columns[name] = part.copy() if copy else part
-        return LetorRows(**columns)
-
-    @staticmethod
-    def joined(pieces: list[LetorRows]) -> LetorRows:
-        """Return the rows of several pieces. Time and memory O(size)."""
-        if len(pieces) == 1:
-            return pieces[0]
-        qids = [piece.qids for piece in pieces if piece.qids is not None]
-        columns = {
-            field.name: np.concatenate([getattr(piece, field.name) for piece in pieces])
-            for field in fields(LetorRows)
-            if field.name != "qids"
-        }
-        return LetorRows(qids=join_labels(qids) if qids else None, **columns)
+        cells = slice(self.bounds[start], self.bounds[stop])
+        rows = Rows.part(replace(self, indices=self.indices[:0], values=self.values[:0]), start, stop, copy=copy)
+        indices, values = self.indices[cells], self.values[cells]
+        return replace(rows, indices=indices.copy() if copy else indices, values=values.copy() if copy else values)
 
 
 def read_rows(source: Source, *, allow_nonfinite: bool = False, block_bytes: int | None = None) -> Iterator[LetorRows]:
@@ -235,7 +217,7 @@ def _read_cells(
     except ImportError:
         return None
     counts = np.array([row.count(b":") for row in features])
-    text = b"\n".join([b"", *features]).translate(SPACES_TO_LINE_ENDS)
+    text = b"\n".join([b"", *features]).translate(bytes.maketrans(b" \t\v\f\r", b"\n" * 5))
     if b"+" in text:
         text = re.sub(rb":[+](?=[0-9.])", b":", text)
     # Hexadecimals, nan(1) and -0 as an index are numbers for pyarrow, and for `read_line` they are not.

@@ -198,7 +198,7 @@ def _read_cells(table: DelimitedTable, request: ColumnRequest, faults: Faults) -
         table.choose(reader.roles.columns)
         # A missing target is a row to leave out, which is counted later.
         reader.request = dataclasses.replace(request, needs_target=False)
-        rows = ItemRows.joined(list(reader.read()))
+        rows = reader.read_all()
         if rows.target is not None:
             known = rows.chosen(_has_target(rows, []))
             if request.needs_target and len(known):
@@ -210,7 +210,7 @@ def _read_cells(table: DelimitedTable, request: ColumnRequest, faults: Faults) -
         others = dataclasses.replace(ColumnRequest("", "", "", "", ""), needs_target=False, features=features or None)
         reader = _CellReader.opened(table, others)
         table.choose(reader.roles.columns)
-        rows = ItemRows.joined(list(reader.read()))
+        rows = reader.read_all()
     return reader, rows
 
 

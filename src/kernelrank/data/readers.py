@@ -18,7 +18,7 @@ from kernelrank.base.progress import track
 from kernelrank.data.chunks import ArrayBuilder, check_chunk_rows, cut, scattered_message, scattered_row
 from kernelrank.data.columns import ColumnOptions, ColumnRequest, lists_columns
 from kernelrank.data.delimited import DelimitedTable
-from kernelrank.data.items import ItemRows, Items, TableReader, repeated
+from kernelrank.data.items import Items, TableReader, repeated
 from kernelrank.data.letor import (
     Layout,
     Ranking,
@@ -207,7 +207,7 @@ def _table_items(table: Table, request: ColumnRequest) -> Items:
         for rows in blocks:
             values.append(rows.X.ravel(), table.share_read)
             pieces.append(dataclasses.replace(rows, X=np.empty((0, width))))
-    return reader.items(ItemRows.joined(pieces, values.finished().reshape(-1, width)))
+    return reader.items(pieces[0].joined(pieces[1:], X=values.finished().reshape(-1, width)))
 
 
 def _table_chunks(table: Table, request: ColumnRequest, chunk_rows: int, whole_queries: bool) -> Iterator[Items]:
@@ -372,7 +372,8 @@ class StoredText(StoredRanking):
 
     def chunks(self, *, whole_queries: bool) -> Iterator[Ranking]:
         """Read the items in their order."""
-        return read_again(self.path, self.layout, self.chunk_rows, whole_queries and self.has_queries)
+        chunks = read_again(self.path, self.layout, self.chunk_rows, whole_queries and self.has_queries)
+        return (chunk for chunk, _ in chunks)
 
 
 def open_stored(
