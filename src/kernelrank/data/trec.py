@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,9 +33,6 @@ from kernelrank.data.text import (
 )
 from kernelrank.errors import FileFormatError, InvalidInputError
 
-RUN_COLUMNS = "query Q0 document rank score tag"
-QRELS_COLUMNS = "query iteration document relevance"
-
 
 class TrecLine(NamedTuple):
     """One line of a TREC file."""
@@ -49,39 +46,36 @@ def read_trec(path: str | os.PathLike[str], columns: str, what: str) -> tuple[st
 
     Time and memory O(bytes).
     """
+    lines: list[TrecLine] = []
+    first: dict[tuple[str, str], int] = {}
     with readable(path) as source:
         name = source_name(source)
-        lines = list(_lines(source, name, columns))
+        for block in read_blocks(source):
+            for number, text in enumerate(block.text.split(b"\n"), start=block.first_line):
+                if not text.strip():
+                    continue
+                words = _words(text, name, number, columns.split())
+                earlier = first.setdefault((words[0], words[2]), number)
+                if earlier != number:
+                    where = f"in query {shown(words[0])}, first in line {earlier}"
+                    raise FileFormatError(f"document {shown(words[2])} occurs twice {where}", name, number)
+                lines.append(TrecLine(words, number))
     if not lines:
         raise FileFormatError(f"the file has no {what}: expected lines of {columns}", name)
-    first: dict[tuple[str, str], int] = {}
-    for line in lines:
-        earlier = first.setdefault((line.words[0], line.words[2]), line.number)
-        if earlier != line.number:
-            message = (
-                f"document {shown(line.words[2])} occurs twice in query {shown(line.words[0])}, first in line {earlier}"
-            )
-            raise FileFormatError(message, name, line.number)
     return name, lines
 
 
-def _lines(source: Any, name: str, columns: str) -> Iterator[TrecLine]:
-    width = len(columns.split())
-    for block in read_blocks(source):
-        for number, line in enumerate(block.text.split(b"\n"), start=block.first_line):
-            words = line.split()
-            if not words:
-                continue
-            if len(words) != width:
-                raise FileFormatError(f"{len(words)} columns: expected {columns}", name, number)
-            long = max(range(width), key=lambda place: len(words[place]))
-            if len(words[long]) > LONGEST_LABEL:
-                column = columns.split()[long]
-                raise FileFormatError(long_message("the word", len(words[long])), name, number, column=column)
-            try:
-                yield TrecLine([word.decode() for word in words], number)
-            except UnicodeDecodeError:
-                raise FileFormatError(f"{shown(line)} is not UTF-8", name, number) from None
+def _words(line: bytes, name: str, number: int, columns: list[str]) -> list[str]:
+    words = line.split()
+    if len(words) != len(columns):
+        raise FileFormatError(f"{len(words)} columns: expected {' '.join(columns)}", name, number)
+    for word, column in zip(words, columns, strict=True):
+        if len(word) > LONGEST_LABEL:
+            raise FileFormatError(long_message("the word", len(word)), name, number, column=column)
+    try:
+        return [word.decode() for word in words]
+    except UnicodeDecodeError:
+        raise FileFormatError(f"{shown(line)} is not UTF-8", name, number) from None
 
 
 def as_words(values: Iterable[Any], name: str, m: int | None = None) -> NDArray[np.object_]:
@@ -158,7 +152,7 @@ def read_run(path: str | os.PathLike[str]) -> Run:
     ...     read_run(path).scores
     array([0.5])
     """
-    name, lines = read_trec(path, RUN_COLUMNS, "results")
+    name, lines = read_trec(path, "query Q0 document rank score tag", "results")
     scores = np.empty(len(lines))
     for row, line in enumerate(lines):
         score = read_decimal(line.words[4].encode())
@@ -263,7 +257,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
     ...     read_qrels(path).grades
     array([2])
     """
-    name, lines = read_trec(path, QRELS_COLUMNS, "judgements")
+    name, lines = read_trec(path, "query iteration document relevance", "judgements")
     grades = np.empty(len(lines), dtype=np.int64)
     for row, line in enumerate(lines):
         word = line.words[3]

@@ -22,12 +22,6 @@ from kernelrank.data.text import FileFormat, as_strings, compression_suffix, fil
 from kernelrank.data.trec import Run, write_run
 from kernelrank.errors import InvalidInputError, MissingExtraError
 
-PLAIN_TEXT = (".txt", ".dat")
-
-MOST_COLUMNS = 2**20
-MOST_CELLS = 2**33
-"""How large a table is made of sparse items, which may have few values and any number of columns."""
-
 
 def write_items(items: Items, path: str | os.PathLike[str], *, format: str | None = None) -> tuple[str, ...]:
     """Write items to a file that `read_items` reads back exactly.
@@ -83,7 +77,7 @@ def written_format(path: str | os.PathLike[str], format: str | None = None) -> F
     """Return the format that `write_items` writes: the one that is requested, or that of the suffix."""
     name = Path(path)
     suffix = (name.with_suffix("") if compression_suffix(path) else name).suffix.lower()
-    if format is None and suffix in PLAIN_TEXT:
+    if format is None and suffix in (".txt", ".dat"):
         return "svmlight"
     return file_format(path, format, sniff=False)
 
@@ -91,22 +85,18 @@ def written_format(path: str | os.PathLike[str], format: str | None = None) -> F
 def _refuse_too_wide(items: Items, kind: FileFormat) -> None:
     """Raise an error for a sparse matrix whose zeros would fill the disk."""
     m, n = items.X.shape
-    if issparse(items.X) and (n > MOST_COLUMNS or m * n > MOST_CELLS):
+    most_columns, most_cells = 2**20, 2**33
+    if issparse(items.X) and (n > most_columns or m * n > most_cells):
         raise InvalidInputError(
             f"{items.path}: as {kind} the sparse items would become a dense table of {m:,} rows and {n:,} columns; "
-            f"the limit is {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells. Write them as svmlight, which stores no "
+            f"the limit is {most_columns:,} columns and {most_cells:,} cells. Write them as svmlight, which stores no "
             "zeros"
         )
 
 
 def _item_columns(items: Items) -> dict[str, NDArray[Any]]:
-    named = {
-        "target": items.y,
-        "qid": items.qid,
-        "id": items.ids,
-        "sample_weight": items.weight,
-        "group": items.groups,
-    }
+    named = {"target": items.y, "qid": items.qid, "id": items.ids}
+    named |= {"sample_weight": items.weight, "group": items.groups}
     return {name: column for name, column in named.items() if column is not None}
 
 
@@ -151,52 +141,47 @@ def write_delimited(
     Shapes: columns (m,), matrix (m, n).
     """
     special = re.compile(rf'[{re.escape(delimiter)}"\r\n]|^\s|\s$')
-    names = [*columns, *matrix_names]
-    for name in names:
-        _refuse_unreadable(name)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidInputError(f"two columns are called {twice!r}")
 
     def quoted(word: str) -> str:
+        if "\0" in word or re.search(r"\r(?!\n)", word):
+            raise InvalidInputError(f"{word!r} has a NUL or a carriage return, which text files cannot hold")
         return '"' + word.replace('"', '""') + '"' if special.search(word) else word
 
+    def words(column: NDArray[Any]) -> list[str]:
+        if column.dtype.kind == "f":
+            return [_shown(value) for value in column.astype(np.float64).tolist()]
+        if column.dtype.kind in "biu":
+            return [str(int(value)) for value in column.tolist()]
+        return [quoted(str(value)) for value in column.tolist()]
+
+    header = delimiter.join(map(quoted, _distinct([*columns, *matrix_names], "columns"))) + "\n"
     with opened_output(path) as file:
-        file.write((delimiter.join(quoted(name) for name in names) + "\n").encode())
-        for start, stop in _blocks(columns, matrix, len(names)):
-            parts = [_cell_words(column[start:stop], quoted) for column in columns.values()]
-            if matrix is not None:
-                block = matrix[start:stop].toarray() if issparse(matrix) else matrix[start:stop]
-                parts += [_cell_words(column, quoted) for column in block.T]
-            file.writelines((delimiter.join(row) + "\n").encode() for row in zip(*parts, strict=True))
+        file.write(header.encode())
+        for block in _blocks(columns, matrix, cells=1 << 20):
+            file.writelines((delimiter.join(row) + "\n").encode() for row in zip(*map(words, block), strict=True))
 
 
-def _blocks(columns: Mapping[str, NDArray[Any]], matrix: Any, width: int) -> Iterator[tuple[int, int]]:
+def _blocks(columns: Mapping[str, NDArray[Any]], matrix: Any, cells: int) -> Iterator[list[Any]]:
+    """Yield the columns of some rows at a time, those of the matrix last."""
     lengths = {name: len(column) for name, column in columns.items()}
     if matrix is not None:
         lengths["the matrix"] = matrix.shape[0]
     if len(set(lengths.values())) != 1:
         raise InvalidInputError(f"columns of different lengths: {lengths}")
-    m = next(iter(lengths.values()))
-    step = max(1, (1 << 20) // width)
-    for start in range(0, m, step):
-        yield start, min(start + step, m)
+    step = max(1, cells // (len(columns) + (0 if matrix is None else matrix.shape[1])))
+    for start in range(0, next(iter(lengths.values())), step):
+        parts: list[Any] = [column[start : start + step] for column in columns.values()]
+        if matrix is not None:
+            rows = matrix[start : start + step]
+            parts += list(np.ascontiguousarray((rows.toarray() if issparse(rows) else rows).T))
+        yield parts
 
 
-def _cell_words(column: NDArray[Any], quoted: Any) -> list[str]:
-    if column.dtype.kind == "f":
-        return [repr(value).removesuffix(".0") for value in column.astype(np.float64).tolist()]
-    if column.dtype.kind in "biu":
-        return [str(int(value)) for value in column.tolist()]
-    words = [str(value) for value in column.tolist()]
-    for word in words:
-        _refuse_unreadable(word)
-    return [quoted(word) for word in words]
-
-
-def _refuse_unreadable(word: str) -> None:
-    if "\0" in word or re.search(r"\r(?!\n)", word):
-        raise InvalidInputError(f"{word!r} has a NUL or a carriage return, which text files cannot hold")
+def _distinct(names: list[str], what: str) -> list[str]:
+    if len(set(names)) < len(names):
+        twice = next(name for number, name in enumerate(names) if name in names[:number])
+        raise InvalidInputError(f"two {what} are called {twice!r}")
+    return names
 
 
 # Parquet writer -------------------------------------------------------------------------------------------------------
@@ -225,29 +210,19 @@ def write_parquet(
         raise MissingExtraError("pyarrow", "data") from None
     if compression_suffix(path):
         raise InvalidInputError(f"{path}: Parquet files are compressed inside; leave {compression_suffix(path)} out")
-    names = [*columns, *matrix_names]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidInputError(f"two columns are called {twice!r}")
+    names = _distinct([*columns, *matrix_names], "columns")
     types = [
         pyarrow.string() if column.dtype == object else pyarrow.from_numpy_dtype(column.dtype)
         for column in columns.values()
     ]
     types += [pyarrow.from_numpy_dtype(matrix.dtype) for _ in matrix_names]
     schema = pyarrow.schema(list(zip(names, types, strict=True)))
-    m = matrix.shape[0] if matrix is not None else len(next(iter(columns.values())))
-    step = max(1, (1 << 23) // len(names))
     with (
         opened_output(path) as file,
         pyarrow.parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer,
     ):
-        for start in range(0, m, step):
-            stop = min(start + step, m)
-            parts: list[Any] = [column[start:stop] for column in columns.values()]
-            if matrix is not None:
-                block = matrix[start:stop].toarray() if issparse(matrix) else matrix[start:stop]
-                parts += list(np.ascontiguousarray(block.T))
-            arrays = [pyarrow.array(part, type=kind) for part, kind in zip(parts, types, strict=True)]
+        for block in _blocks(columns, matrix, cells=1 << 23):
+            arrays = [pyarrow.array(part, type=kind) for part, kind in zip(block, types, strict=True)]
             writer.write_table(pyarrow.table(arrays, schema=schema))
 
 
@@ -358,14 +333,12 @@ def _label_words(qid: Any, m: int) -> Iterator[str]:
     words = [str(label) for label in queries.labels]
     for word in words:
         if not word or re.search(r"[\x00-\x20\x7f]", word) or "#" in word:
-            raise InvalidInputError(
-                f"the query label {word!r} is empty or has white space or a #, and cannot be written"
-            )
+            message = f"the query label {word!r} is empty or has white space or a #, and cannot be written"
+            raise InvalidInputError(message)
     if len(set(words)) < len(words):
         twice = next(word for i, word in enumerate(words) if word in words[:i])
-        raise InvalidInputError(
-            f"two query labels, such as 1 and '1', are both written as {twice!r}: rename one of them"
-        )
+        message = f"two query labels, such as 1 and '1', are both written as {twice!r}: rename one of them"
+        raise InvalidInputError(message)
     return (f"qid:{words[code]}" for code in queries.codes.tolist())
 
 
@@ -515,16 +488,13 @@ def write_pairs(
         raise InvalidInputError(f"pairs[{row}]: item {int(items[row, 0])} is preferred to itself")
     if weight is not None and magnitude is None:
         raise InvalidInputError("weight needs magnitude: in a preference file the magnitude comes before the weight")
-    numbers = [
-        _numbers(values, name, len(items))
-        for name, values in (("magnitude", magnitude), ("weight", weight))
-        if values is not None
-    ]
+    given = {"magnitude": magnitude, "weight": weight}
+    numbers = [_numbers(values, name, len(items)) for name, values in given.items() if values is not None]
     words = None if names is None else _item_words(names, int(items.max()))
     with opened_output(path) as file:
         for winner, loser, *rest in zip(*items.T.tolist(), *numbers, strict=True):
             pair = [str(winner), str(loser)] if words is None else [words[winner], words[loser]]
-            file.write((" ".join([*pair, *(repr(value).removesuffix(".0") for value in rest)]) + "\n").encode())
+            file.write((" ".join([*pair, *map(_shown, rest)]) + "\n").encode())
 
 
 def _numbers(values: Any, name: str, length: int) -> list[float]:
@@ -535,8 +505,7 @@ def _numbers(values: Any, name: str, length: int) -> list[float]:
     if not good.all():
         row = int(np.argmin(good))
         raise InvalidInputError(f"{name}[{row}] is {float(numbers[row])!r}: expected a finite number, zero or more")
-    result: list[float] = numbers.tolist()
-    return result
+    return list(numbers.tolist())
 
 
 def _item_words(names: Any, largest: int) -> list[str]:
@@ -545,10 +514,6 @@ def _item_words(names: Any, largest: int) -> list[str]:
         raise InvalidInputError(f"pairs has item {largest}, but there are {len(words)} names")
     for word in words:
         if not word or re.search(r"[\x00-\x20\x7f,#]", word):
-            raise InvalidInputError(
-                f"the name {word!r} is empty or has white space, a comma or a #, and cannot be written"
-            )
-    if len(set(words)) < len(words):
-        twice = next(word for number, word in enumerate(words) if word in words[:number])
-        raise InvalidInputError(f"two items are called {twice!r}")
-    return words
+            message = f"the name {word!r} is empty or has white space, a comma or a #, and cannot be written"
+            raise InvalidInputError(message)
+    return _distinct(words, "items")
