@@ -7,10 +7,11 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,14 +149,15 @@ def read_pairs(
     """
     if format is not None and format not in FORMATS:
         raise InvalidInputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
-    request = VoteRequest(winner, loser, left, right, tie, weight, judge, magnitude)
+    request = {"winner": winner, "loser": loser, "left": left, "right": right}
+    request |= {"tie": tie, "weight": weight, "judge": judge, "magnitude": magnitude}
     fixed = None if items is None else list(items)
     with readable(source) as opened:
         file = _from_its_beginning(opened)
         kinds = [format] if format else _likely_formats(file, request, ItemCodes(fixed))
-        if request.named and kinds[0] in ("lines", "preflib"):
-            role, name = next(iter(request.named.items()))
-            raise InvalidInputError(f"{role} is {name!r}, but {source_name(file)} has no columns with names")
+        named = next(((role, name) for role, name in request.items() if name), None)
+        if named and kinds[0] in ("lines", "preflib"):
+            raise InvalidInputError(f"{named[0]} is {named[1]!r}, but {source_name(file)} has no columns with names")
         failures: dict[str, Exception] = {}
         for kind in kinds:
             try:
@@ -213,7 +215,7 @@ def _likely_formats(source: Source, request: VoteRequest, items: ItemCodes) -> l
     table = "tsv" if suffix == "tsv" else "csv"
     header = start.lstrip(b"\r\n").partition(b"\n")[0]
     names = _cells(header, table)
-    if request.named:
+    if any(request.values()):
         return [table]
     if len(names) < 2 or header.startswith(b"#"):
         return ["lines"]
@@ -255,7 +257,7 @@ def open_votes(source: Source, kind: FileFormat) -> Table:
 
 def read_votes(table: Table, request: VoteRequest, items: ItemCodes) -> Preferences:
     """Read the votes of a table. Time O(bytes); memory O(votes)."""
-    columns = VoteColumns.of(table, request)
+    columns = _ColumnSearch(table, request).columns()
     first = table.first_block()
     if first is None:
         raise table.error("the file has no preferences: expected one in each row")
@@ -264,9 +266,9 @@ def read_votes(table: Table, request: VoteRequest, items: ItemCodes) -> Preferen
     else:
         item_columns = _likeliest_sides(table, first, columns)
     reader = _VoteReader(table, columns, item_columns, items)
-    numbers = {column for column in (columns.weight, columns.magnitude) if column is not None}
-    used = {columns.winner, *columns.marks, *item_columns, columns.tie, columns.judge, *numbers}
-    table.choose({column for column in used if column is not None}, numbers)
+    others = {role: column for role, column in columns.others.items() if column is not None}
+    numbers = {column for role, column in others.items() if role in ("weight", "magnitude")}
+    table.choose({columns.winner, *columns.marks, *item_columns, *others.values()}, numbers)
     blocks = track(table.blocks(), None, f"reading {os.path.basename(table.path)}", size=len, noun="rows")
     with contextlib.closing(blocks):
         for block in blocks:
@@ -300,10 +302,6 @@ def _likeliest_sides(table: Table, first: TableBlock, columns: VoteColumns) -> t
 
 def _item_codes(table: Table, block: TableBlock, column: int, items: ItemCodes) -> NDArray[np.int64]:
     """Return the number of the item in each row."""
-
-    def error(message: str, place: tuple[int, int]) -> FileFormatError:
-        return table.error(message, *place)
-
     codes, words = block.coded(column)
     item_of = np.empty(len(words), dtype=np.int64)
     for number, word in enumerate(words.tolist()):
@@ -311,8 +309,8 @@ def _item_codes(table: Table, block: TableBlock, column: int, items: ItemCodes) 
         if known is None:
             place = (int(block.positions[int(np.argmax(codes == number))]), column)
             if not word:
-                raise error("the cell is empty: expected the name of an item", place)
-            known = items.code(word, place, error)
+                raise table.error("the cell is empty: expected the name of an item", *place)
+            known = items.code(word, place, lambda message, place: table.error(message, *place))
         item_of[number] = known
     return item_of[codes]
 
@@ -326,37 +324,29 @@ class _VoteReader:
     item_columns: tuple[int, int]
     items: ItemCodes
     words: dict[str, int] = field(default_factory=dict)
-    positions: list[NDArray[np.int64]] = field(default_factory=list)
-    pairs: list[NDArray[np.int64]] = field(default_factory=list)
-    winners: list[NDArray[np.int32]] = field(default_factory=list)
-    ties: list[NDArray[np.bool_]] = field(default_factory=list)
-    judges: list[NDArray[Any]] = field(default_factory=list)
-    weights: list[NDArray[np.float64]] = field(default_factory=list)
-    magnitudes: list[NDArray[np.float64]] = field(default_factory=list)
+    pieces: defaultdict[str, list[NDArray[Any]]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, block: TableBlock) -> None:
         """Read some rows."""
-        columns = self.columns
-        self.positions.append(block.positions)
-        self.pairs.append(
+        pieces, columns = self.pieces, self.columns
+        pieces["position"].append(block.positions)
+        pieces["pair"].append(
             np.column_stack([_item_codes(self.table, block, column, self.items) for column in self.item_columns])
         )
         if columns.marks:
-            self.winners.append(self._marked(block))
+            pieces["winner"].append(self._marked(block))
         elif columns.loser is None:
             codes, words = block.coded(columns.winner)
             numbers = [self.words.setdefault(word, len(self.words)) for word in words.tolist()]
-            self.winners.append(np.array(numbers, dtype=np.int32)[codes])
-        if columns.tie is not None:
-            self.ties.append(self._truths(block, columns.tie))
-        if columns.judge is not None:
-            self.judges.append(self._judges(block, columns.judge))
-        for column, pieces, what in (
-            (columns.weight, self.weights, "weight"),
-            (columns.magnitude, self.magnitudes, "magnitude"),
-        ):
+            pieces["winner"].append(np.array(numbers, dtype=np.int32)[codes])
+        readers = {"tie": self._truths, "judge": self._judges, "weight": self._amounts, "magnitude": self._amounts}
+        for role, column in columns.others.items():
             if column is not None:
-                pieces.append(self._amounts(block, column, what))
+                pieces[role].append(readers[role](block, column))
+
+    def _read(self, role: str) -> NDArray[Any] | None:
+        """Return what was read of a role in all rows."""
+        return np.concatenate(self.pieces[role]) if self.pieces[role] else None
 
     def _marked(self, block: TableBlock) -> NDArray[np.int32]:
         """Return which column marks the winner in each row, as a number of its word: a column of items, or a tie."""
@@ -389,21 +379,20 @@ class _VoteReader:
                 raise self.table.error(message, int(block.positions[row]), column)
         return np.array(truths, dtype=np.bool_)[codes]
 
-    def _amounts(self, block: TableBlock, column: int, what: str) -> NDArray[np.float64]:
+    def _amounts(self, block: TableBlock, column: int) -> NDArray[np.float64]:
         values: NDArray[np.float64] = block.numbers([column])[:, 0]
         if np.any(values < 0):
             row = int(np.argmax(values < 0))
+            what = "weight" if column == self.columns.others["weight"] else "magnitude"
             message = f"the {what} {float(values[row])!r} is negative: expected zero or more"
             raise self.table.error(message, int(block.positions[row]), column)
         return values
 
     def preferences(self) -> Preferences:
         """Return what was read."""
-        if not self.pairs:
-            raise self.table.error("the file has no preferences: expected one in each row")
-        pairs = np.concatenate(self.pairs)
-        tie = np.concatenate(self.ties) if self.ties else np.zeros(len(pairs), dtype=np.bool_)
-        weight, magnitude = (np.concatenate(pieces) if pieces else None for pieces in (self.weights, self.magnitudes))
+        pairs = np.concatenate(self.pieces["pair"])
+        said_tie, weight, magnitude = (self._read(role) for role in ("tie", "weight", "magnitude"))
+        tie = np.zeros(len(pairs), dtype=np.bool_) if said_tie is None else said_tie
         side = None
         if self.columns.loser is None:
             kind, won = self._won(pairs, tie)
@@ -413,12 +402,16 @@ class _VoteReader:
             pairs = np.where((side == 1)[:, None], pairs, pairs[:, ::-1])
         else:
             said = f"the winners are column {self._name('winner')}, the losers column {self._name('loser')}"
-            self._refuse_self(pairs)
+            same = pairs[:, 0] == pairs[:, 1]
+            if same.any():
+                row = int(np.argmax(same))
+                name = list(self.items.code_of)[pairs[row, 0]]
+                raise self.table.error(f"{shown(name)} is preferred to itself", self._position(row))
         if magnitude is not None:
             tie |= magnitude == 0
         if tie.any():
             magnitude = np.where(tie, 0.0, 1.0 if magnitude is None else magnitude)
-        judge = join_labels(self.judges) if self.judges else None
+        judge = join_labels(self.pieces["judge"]) if self.pieces["judge"] else None
         notes = (*self.table.notes, said, *self._other_notes())
         found = Preferences(pairs, magnitude, weight, None, tie if tie.any() else None, judge, side, notes)
         return self._with_names(self._without_self(found))
@@ -446,7 +439,7 @@ class _VoteReader:
 
     def _won(self, pairs: NDArray[np.int64], tie: NDArray[np.bool_]) -> tuple[str, NDArray[np.int8]]:
         """Return how the winners are said, and who won each row: 1 the left, -1 the right, 0 a tie."""
-        codes, words = np.concatenate(self.winners), list(self.words)
+        codes, words = np.concatenate(self.pieces["winner"]), list(self.words)
         left, right = (self.table.names[column] for column in self.item_columns)
         winner = WinnerWords(words, (left, right), self.items)
         kind, won, _ = winner.reading(codes, pairs)
@@ -461,7 +454,7 @@ class _VoteReader:
         return kind, won
 
     def _position(self, row: int) -> int:
-        return int(np.concatenate(self.positions)[row])
+        return int(np.concatenate(self.pieces["position"])[row])
 
     def _said_of_sides(self, kind: str) -> str:
         left, right = (repr(self.table.names[column]) for column in self.item_columns)
@@ -471,18 +464,9 @@ class _VoteReader:
             return f"{items}; columns {listed} mark the winner"
         return f"{items}; column {self._name('winner')} says {READ_AS[kind]}"
 
-    def _refuse_self(self, pairs: NDArray[np.int64]) -> None:
-        same = pairs[:, 0] == pairs[:, 1]
-        if same.any():
-            row = int(np.argmax(same))
-            name = list(self.items.code_of)[pairs[row, 0]]
-            raise self.table.error(f"{shown(name)} is preferred to itself", self._position(row))
-
     def _other_notes(self) -> list[str]:
-        columns, names = self.columns, self.table.names
-        others = {"ties": columns.tie, "weights": columns.weight, "judges": columns.judge}
-        others["magnitudes"] = columns.magnitude
-        notes = [f"the {what} are column {names[column]!r}" for what, column in others.items() if column is not None]
+        columns, names, others = self.columns, self.table.names, self.columns.others
+        notes = [f"the {role}s are column {names[column]!r}" for role, column in others.items() if column is not None]
         used = {columns.winner, *columns.marks, *self.item_columns, *others.values()}
         absent = [repr(name) for column, name in enumerate(names) if column not in used]
         if absent:
@@ -510,49 +494,21 @@ NAMES = {
     "winner": ("winner", "winnerid", "winnername", "preferred", "better", "chosen"),
     "loser": ("loser", "loserid", "losername", "dispreferred", "worse", "rejected"),
     "outcome": (
-        "outcome",
-        "result",
-        "vote",
-        "choice",
-        "preference",
-        "verdict",
-        "judgement",
-        "judgment",
-        "decision",
-        "ftr",
+        "outcome", "result", "vote", "choice", "preference", "verdict", "judgement", "judgment", "decision", "ftr",
     ),
     "tie": ("tie", "tied", "istie", "draw", "drawn", "isdraw"),
     "weight": ("weight", "weights", "count", "counts", "multiplicity", "frequency", "votes", "nvotes"),
     "judge": tuple(f"{judge}{end}" for judge in JUDGES for end in ("", "id", "name")),
     "magnitude": ("magnitude", "margin"),
-}
+}  # fmt: skip
 SIDES = (
     ("left", "right"), ("a", "b"), ("x", "y"), ("1", "2"), ("first", "second"), ("one", "two"), ("home", "away"),
     ("white", "black"), ("red", "blue"),
 )  # fmt: skip
 """Words for the two sides, in the names of columns and in the column that says who won."""
-PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-Role = Literal["winner", "loser", "left", "right", "tie", "weight", "judge", "magnitude"]
-OPTIONAL: tuple[Role, ...] = ("tie", "weight", "judge", "magnitude")
-
-
-@dataclass(frozen=True)
-class VoteRequest:
-    """What the user said about the columns; None leaves it to the names, an empty string says that there is none."""
-
-    winner: str | None = None
-    loser: str | None = None
-    left: str | None = None
-    right: str | None = None
-    tie: str | None = None
-    weight: str | None = None
-    judge: str | None = None
-    magnitude: str | None = None
-
-    @property
-    def named(self) -> dict[str, str]:
-        """The columns that have a name, by their roles."""
-        return {role.name: name for role in fields(self) if (name := getattr(self, role.name))}
+OPTIONAL = ("tie", "weight", "judge", "magnitude")
+VoteRequest: TypeAlias = Mapping[str, str | None]
+"""What the user said about columns, by their roles: None leaves it to the names, an empty string says there is none."""
 
 
 @dataclass(frozen=True)
@@ -563,15 +519,7 @@ class VoteColumns:
     loser: int | None
     sides: tuple[tuple[int, int], ...]
     marks: tuple[int, ...]
-    tie: int | None
-    weight: int | None
-    judge: int | None
-    magnitude: int | None
-
-    @classmethod
-    def of(cls, table: Table, request: VoteRequest) -> VoteColumns:
-        """Find the columns from the request and the names."""
-        return _ColumnSearch(table, request).columns()
+    others: Mapping[str, int | None]  # of ties, weights, judges and magnitudes
 
     @staticmethod
     def known_by(names: tuple[str, ...]) -> bool:
@@ -618,7 +566,7 @@ def side_initials(sides: tuple[str, str]) -> dict[str, int]:
 
 
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(part.lower() for part in PARTS.findall(name))
+    return tuple(part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name))
 
 
 class _ColumnSearch:
@@ -629,7 +577,7 @@ class _ColumnSearch:
         self.request = request
         self.number_of = {name: column for column, name in enumerate(table.names)}
         self.plain = [plain_name(name) for name in table.names]
-        self.taken = {role: self.table.column(name, role) for role, name in request.named.items()}
+        self.taken = {role: self.table.column(name, role) for role, name in request.items() if name}
         for role, column in self.taken.items():
             twice = next((other for other, taken in self.taken.items() if taken == column and other != role), None)
             if twice is not None:
@@ -637,24 +585,23 @@ class _ColumnSearch:
 
     def columns(self) -> VoteColumns:
         if "loser" in self.taken and ("left" in self.taken or "right" in self.taken):
-            raise self.table.error(
-                "give either winner= and loser=, or left=, right= and winner=; got loser= with left= or right="
-            )
+            message = "give either winner= and loser=, or left=, right= and winner=; got loser= with left= or right="
+            raise self.table.error(message)
         if ("left" in self.taken) != ("right" in self.taken):
             raise self.table.error("left= and right= name the columns of the two items: give both")
-        optional = {role: self._optional(role) for role in OPTIONAL}
+        others = {role: None if self.request[role] == "" else self._guessed(role, NAMES[role]) for role in OPTIONAL}
         loser = None
-        if "left" not in self.taken and self.request.loser != "":
+        if "left" not in self.taken and self.request["loser"] != "":
             loser = self._guessed("loser", NAMES["loser"])
         if loser is not None:
-            return VoteColumns(self._winner(), loser, (), (), **optional)
+            return VoteColumns(self._winner(), loser, (), (), others)
         said = "left" in self.taken or self._guessed("winner", NAMES["winner"]) is not None
         marked = None if said else marked_sides(self.table.names)
         if marked is not None:
             pair, marks = marked
-            return VoteColumns(marks[0], None, (pair,), marks, **optional)
+            return VoteColumns(marks[0], None, (pair,), marks, others)
         sides = self._sides()
-        return VoteColumns(self._winner(NAMES["outcome"]), None, sides, (), **optional)
+        return VoteColumns(self._winner(NAMES["outcome"]), None, sides, (), others)
 
     def _sides(self) -> tuple[tuple[int, int], ...]:
         if "left" in self.taken:
@@ -662,12 +609,10 @@ class _ColumnSearch:
         taken = set(self.taken.values())
         found = tuple(pair for pair in side_pairs(self.table.names) if taken.isdisjoint(pair))
         if not found:
-            message = (
-                "no columns look like winner and loser, or like two sides such as left and right: name them with "
-                "winner= and loser=, or with left=, right= and winner="
-            )
             raise self.table.error(
-                f"{message}, or write a first line such as 'winner,loser'; {self.table.known_names()}"
+                "no columns look like winner and loser, or like two sides such as left and right: name them with "
+                "winner= and loser=, or with left=, right= and winner=, or write a first line such as 'winner,loser'; "
+                f"{self.table.known_names()}"
             )
         return found
 
@@ -677,9 +622,6 @@ class _ColumnSearch:
         if column is None:
             raise self.table.error(f"no column looks like the winner: name it with winner=; {self.table.known_names()}")
         return column
-
-    def _optional(self, role: Role) -> int | None:
-        return None if getattr(self.request, role) == "" else self._guessed(role, NAMES[role])
 
     def _guessed(self, role: str, names: tuple[str, ...]) -> int | None:
         if role in self.taken:
@@ -710,11 +652,7 @@ FILLERS = {
     "side", "is", "better", "wins", "won", "win",
 }  # fmt: skip
 """Words that may stand beside one for a side, as in "Model A wins"."""
-READ_AS = {
-    "columns": "the column of the winner",
-    "items": "the item that won",
-    "sides": "the side that won",
-}
+READ_AS = {"columns": "the column of the winner", "items": "the item that won", "sides": "the side that won"}
 """What the column that says who won may hold."""
 TRUE = {"1", "true", "t", "yes", "y", "1.0", *TIES}
 FALSE = {"0", "false", "f", "no", "n", "0.0"}

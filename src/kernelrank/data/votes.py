@@ -65,14 +65,8 @@ class Preferences(NamedTuple):
 
     def chosen(self, rows: NDArray[np.bool_]) -> Preferences:
         """Return some of the preferences, with the names of all items."""
-        return self._replace(
-            pairs=self.pairs[rows],
-            magnitude=None if self.magnitude is None else self.magnitude[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            tie=None if self.tie is None else self.tie[rows],
-            judge=None if self.judge is None else self.judge[rows],
-            side=None if self.side is None else self.side[rows],
-        )
+        columns = {name: getattr(self, name) for name in ("pairs", "magnitude", "weight", "tie", "judge", "side")}
+        return self._replace(**{name: column[rows] for name, column in columns.items() if column is not None})
 
 
 # Item codes -----------------------------------------------------------------------------------------------------------
@@ -138,8 +132,11 @@ class ItemCodes:
 #
 # Lines of preferences: winner and loser, with a magnitude and a weight, separated by white space or commas.
 
-SEPARATOR = re.compile(rb"[ \t\v\f\r]*,[ \t\v\f\r]*|[ \t\v\f\r]+")
 COLUMNS = ("winner", "loser", "magnitude", "weight")
+
+
+def _fields(line: bytes) -> list[bytes]:
+    return re.split(rb"[ \t\v\f\r]*,[ \t\v\f\r]*|[ \t\v\f\r]+", line.partition(b"#")[0].strip())
 
 
 def read_lines(source: Source, items: ItemCodes) -> Preferences:
@@ -147,15 +144,15 @@ def read_lines(source: Source, items: ItemCodes) -> Preferences:
     reader = _LineReader(source_name(source), items)
     for block in read_blocks(source):
         for number, line in enumerate(block.text.split(b"\n"), start=block.first_line):
-            data = line.partition(b"#")[0].strip()
-            if data:
-                reader.add(SEPARATOR.split(data), number)
+            fields = _fields(line)
+            if fields != [b""]:
+                reader.add(fields, number)
     return reader.preferences()
 
 
 def looks_like_a_line(line: bytes) -> bool:
     """Return whether a line has two to four columns, numbers in the third and the fourth."""
-    fields = SEPARATOR.split(line.partition(b"#")[0].strip())
+    fields = _fields(line)
     return 2 <= len(fields) <= len(COLUMNS) and all(read_decimal(field) is not None for field in fields[2:])
 
 
@@ -244,7 +241,6 @@ class _LineReader:
 # that a ranking does not name take no part in it.
 
 KINDS = ("soc", "soi", "toc", "toi", "wmd")
-TIER = re.compile(r"\{([^{}]*)\}|([^,{}]+)")
 
 
 def is_preflib(source: Source, start: bytes) -> bool:
@@ -341,10 +337,10 @@ class _PrefLibReader:
         self.weights.append(weight)
 
     def _add_order(self, text: str, line: int) -> None:
-        found = re.fullmatch(r"([0-9]+) *: *(.*)", text)
-        left = TIER.sub("", found[2]).replace(" ", "") if found else "?"
-        tiers = [match[1] if match[2] is None else match[2] for match in TIER.finditer(found[2] if found else "")]
-        if found is None or not tiers or left != "," * (len(tiers) - 1) or len(found[1]) > 15:
+        found = re.fullmatch(r"([0-9]{1,15}) *: *(.*)", text)
+        parts = re.split(r"\{([^{}]*)\}|([^,{}]+)", found[2] if found else "?")
+        tiers = [braced or plain or "" for braced, plain in zip(parts[1::3], parts[2::3], strict=True)]
+        if found is None or not tiers or "".join(parts[::3]).replace(" ", "") != "," * (len(tiers) - 1):
             raise self.wrong(f"{shown(text)}: expected a count and a ranking, as in '2: 3,1,{{2,4}}'", line)
         count = int(found[1])
         groups = [[self._number(number, line) for number in tier.split(",")] for tier in tiers]
