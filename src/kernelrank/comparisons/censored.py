@@ -38,14 +38,11 @@ from kernelrank.base.arrays import (
     dense_rows,
     is_sparse,
 )
-from kernelrank.base.compiled import compiled, sort_queries
+from kernelrank.base.compiled import compiled
 from kernelrank.base.labels import Queries
 from kernelrank.comparisons.graph import PairLevels
-from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons, compared_pair_weight
+from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons, compared_pair_weight, sorted_items
 from kernelrank.errors import InvalidInputError
-
-COMPILED_SORT = 20_000
-"""From so many items on, a compiled sort pays for being loaded."""
 
 
 class CensoredTimes(ScoredComparisons):
@@ -118,17 +115,11 @@ class CensoredTimes(ScoredComparisons):
 
     def _sorted_items(self, times: Float) -> Index:
         """Return the items by query, those of a query by time, and events first where times are tied."""
-        queries, event = self.queries, self.event
-        if self.n_items <= COMPILED_SORT:
-            return np.lexsort((~event, times, queries.codes))
-        order = queries.order
-        order = order[sort_queries(np.ascontiguousarray(times[order]), queries.bounds)]
-        y, codes = times[order], queries.codes[order]
+        order = sorted_items(times, self.queries)
+        y, codes = times[order], self.queries.codes[order]
         new = np.ones(len(y), dtype=bool)
         new[1:] = (y[1:] != y[:-1]) | (codes[1:] != codes[:-1])
-        if new.all():
-            return order
-        return order[np.argsort(2 * np.cumsum(new) + ~event[order], kind="stable")]
+        return order[np.argsort(2 * np.cumsum(new) + ~self.event[order], kind="stable")]
 
     def _grouped(self, event: NDArray[np.bool_]) -> Index:
         """Return the numbers of the groups of the sorted items: tied events of a query, and each censored item."""

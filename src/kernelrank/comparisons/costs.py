@@ -43,9 +43,6 @@ GRAPH_OF_CENSORED_COST: dict[Cost, Callable[..., ScoredComparisons]] = {
 
 COSTS: tuple[Cost, ...] = tuple(GRAPH_OF_COST)
 
-FIRST_BYTES = 2**15
-"""The size of a block of scores in which two different ones are looked for: the first block mostly has them."""
-
 
 def resolved_cost(cost: CostOption, *, censored: bool = False) -> Cost:
     """Return the cost that a learner's parameter stands for."""
@@ -150,7 +147,7 @@ def _all_tied(graph: ScoredComparisons, queries: Queries) -> NDArray[np.bool_]:
     n_outputs = graph.scores.shape[1]
     seen, first = np.zeros(graph.n_queries, dtype=bool), np.empty((graph.n_queries, n_outputs))
     tied = np.ones(n_outputs, dtype=bool)
-    for rows in blocks(len(items), 8 * n_outputs, FIRST_BYTES):
+    for rows in blocks(len(items), 8 * n_outputs, 2**15):  # the first block mostly shows two
         scores, query = graph.scores[items[rows]], codes[items[rows]]
         new = ~seen[query]
         first[query[new]] = scores[new]

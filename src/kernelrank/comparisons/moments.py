@@ -31,12 +31,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from kernelrank.base.arrays import Float, GramSum, Index, Matrix, block_rows
+from kernelrank.base.arrays import Float, GramSum, Index, Matrix, block_rows, dense_rows
 from kernelrank.comparisons.scored import QueryWeight, item_squares, pair_weight
 from kernelrank.errors import InvalidInputError
-
-ONLY = np.zeros(1, dtype=np.int64)
-"""The row of the only query in a table of one."""
 
 
 @dataclass
@@ -83,10 +80,10 @@ class QueryMeans:
         ):
             step = block_rows(values.shape[1])
             for start in range(0, len(sizes), step):
-                origin[start : start + step] = _dense_rows(values, items[first[start : start + step]])
+                origin[start : start + step] = dense_rows(values, items[first[start : start + step]])
             for start in range(0, len(items), step):
                 part = slice(start, start + step)
-                rows = _dense_rows(values, items[part]) - origin[codes[part]]
+                rows = dense_rows(values, items[part]) - origin[codes[part]]
                 rows *= share[part][:, None]
                 starts = np.flatnonzero(np.diff(codes[part], prepend=-1))
                 mean[codes[part][starts]] += np.add.reduceat(rows, starts, axis=0)
@@ -170,13 +167,13 @@ class QueryMoments:
         self.n_items += other.n_items
         self.uncompared += other.uncompared
         if other.means is not None:
-            self._merge_means(other.means.rows(ONLY))
+            self._merge_means(other.means.rows(np.zeros(1, dtype=np.int64)))
 
     def _merge_means(self, part: QueryMeans) -> None:
         if self.means is None:
             self.means = part
             return
-        rows, scores = self.means.merge(part, ONLY)
+        rows, scores = self.means.merge(part, np.zeros(1, dtype=np.int64))  # the only row of the table
         self.scatter.add(rows)
         self.moment += rows.T @ scores
 
@@ -216,8 +213,3 @@ class QueryMoments:
     def copy(self) -> QueryMoments:
         """Return moments that items can be added to without changing these."""
         return deepcopy(self)
-
-
-def _dense_rows(values: Matrix, items: Index) -> Float:
-    rows = values[items]
-    return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)

@@ -28,10 +28,6 @@ from kernelrank.base.labels import Queries
 from kernelrank.comparisons.graph import COLUMNS, FactorisedComparisons, NamedValues
 from kernelrank.comparisons.scatter import shift_queries
 
-SPARSE = 32
-"""A product of L and a square matrix costs little relative to a factorisation if at most one pair in so many is
-compared."""
-
 
 class Preferences(FactorisedComparisons):
     """A multigraph of l observed preferences over m items, ``Σ weight (magnitude - (f_h - f_j))²``.
@@ -99,8 +95,8 @@ class Preferences(FactorisedComparisons):
 
     @property
     def sparse_laplacian(self) -> bool:
-        """Whether few of all possible pairs are compared."""
-        return bool(SPARSE * self._adjacency.nnz <= self.n_items**2)
+        """Whether few of all possible pairs are compared: a product of L and a square matrix then costs little."""
+        return bool(32 * self._adjacency.nnz <= self.n_items**2)
 
     @cached_property
     def parts(self) -> Index:

@@ -25,7 +25,6 @@ from kernelrank.base.arrays import (
 )
 from kernelrank.base.labels import Grouping, Queries
 from kernelrank.comparisons.graph import FactorisedComparisons
-from kernelrank.comparisons.scatter import shift_queries
 from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons, ScoredQueries
 
 STORED_PAIRS = 2 * 10**7
@@ -167,10 +166,6 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
         """Return the degrees."""
         return np.asarray((self._item_weight * self._level_degree[self._by_level.codes])[:, 0])
 
-    def shifted_features(self, Phi: Matrix) -> Matrix:
-        """Subtract query means from sparse columns that all items of a query store: O(nnz) time and memory."""
-        return shift_queries(Phi, self.queries, self.weight) if is_sparse(Phi) else Phi
-
     def gram_diagonal(self, Phi: Matrix) -> Float:
         """Return the diagonal of ``Φᵀ D Φ``, which is as good for scaling and costs no pairs."""
         return weighted_squares(self.diagonal(), Phi)
@@ -213,9 +208,6 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
 
 LARGE = 512
 """Queries with more different scores have a tree."""
-
-ROUNDED = ((16, 1), (64, 8), (LARGE, 32))
-"""Up to so many scores a query is filled up to a multiple of so many."""
 
 
 @dataclass(frozen=True)
@@ -268,7 +260,7 @@ class InverseDifferences:
         starts, sizes, n = self.bounds[:-1], np.diff(self.bounds), len(self.scores)
         batches = []
         rounded = np.zeros(len(sizes), dtype=np.int64)
-        for largest, multiple in reversed(ROUNDED):
+        for largest, multiple in ((LARGE, 32), (64, 8), (16, 1)):  # up to the one, filled up to a multiple of the other
             small = sizes <= largest
             rounded[small] = -(-sizes[small] // multiple) * multiple
         for size in np.unique(rounded[rounded > 1]):
@@ -348,18 +340,14 @@ NODES = 30
 LEAF = 64
 """The largest number of scores in a cell that is not cut."""
 
-PRODUCT_BYTES = 2**25
-"""The size of a block of matrices from cell to cell."""
-
 POINTS = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
 """The nodes in a cell from -1 to 1."""
-
-_TO_NODES = (chebvander(POINTS, NODES - 1) * np.where(np.arange(NODES) == 0, 1.0, 2.0) / NODES).T
 
 
 def _basis(t: Float) -> Float:
     """Return ``ℓ_k(t)`` in the last dimension."""
-    return np.asarray(chebvander(t, NODES - 1) @ _TO_NODES)
+    to_nodes = (chebvander(POINTS, NODES - 1) * np.where(np.arange(NODES) == 0, 1.0, 2.0) / NODES).T
+    return np.asarray(chebvander(t, NODES - 1) @ to_nodes)
 
 
 @dataclass(frozen=True)
@@ -457,7 +445,7 @@ class ScoreTree:
             if number > 0:
                 local = self._transfers[number - 1] @ np.repeat(local, 2, axis=0)
             pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
-            for part in blocks(len(pairs), 8 * NODES * (NODES + k), PRODUCT_BYTES):
+            for part in blocks(len(pairs), 8 * NODES * (NODES + k), 2**25):  # matrices from cell to cell
                 across = level.between(pairs[part], power) @ moments[number][pairs[part, 1]]
                 add_by_row(local, pairs[part, 0], across)
         sums = np.empty((len(V) + 1, k))

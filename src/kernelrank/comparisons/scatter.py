@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -11,15 +10,6 @@ from scipy import sparse
 from kernelrank.base.arrays import Float, GramSum, Index, Matrix, Sparse, block_rows
 from kernelrank.base.compiled import compiled
 from kernelrank.base.labels import Queries
-
-LEAST_ROWS = 256
-"""How many rows a block has at the least, however many columns."""
-
-COMPUTED_ROWS = 1_024
-"""How many rows are asked for at once where they are computed on demand, which is done in small blocks itself."""
-
-LARGE = 2_000
-"""From so many numbers in a query on, a product for each query adds them up faster than one call for all."""
 
 
 def query_scatter(
@@ -47,7 +37,8 @@ def query_scatter(
     n = Phi.shape[1]
     # The rows of Φ and what is made of them should stay in the cache together.
     stored = isinstance(Phi, np.ndarray)
-    least = min(LEAST_ROWS, block_rows(n, block_bytes)) if stored else COMPUTED_ROWS
+    # At least 256 rows at a time, however many columns; rows that are computed on demand come in small blocks anyway.
+    least = min(256, block_rows(n, block_bytes)) if stored else 1_024
     step = max(block_rows(n, block_bytes // 2), least)
     size = min(step, Phi.shape[0])
     copies = np.empty((size, n)) if stored else None
@@ -182,24 +173,10 @@ def subtract_query_means(rows: Float, bounds: Index, weight: Float, work: Float,
     work: Is overwritten; not `rows`.
     """
     sizes = np.diff(bounds)
-    sums = _query_sums(rows, bounds, sizes, weight)
+    sums = sparse.csr_array((weight, np.arange(len(rows)), bounds), shape=(len(sizes), len(rows))) @ rows
     totals = np.add.reduceat(weight, bounds[:-1])
     sums /= np.where(totals > 0, totals, 1.0)[:, None]
     np.subtract(rows, np.take(sums, np.repeat(np.arange(len(sizes)), sizes), axis=0, mode="clip", out=work), out=out)
-
-
-def _query_sums(rows: Float, bounds: Index, sizes: Index, weight: Float) -> Float:
-    """Return the weighted sum of the rows of each query, shape (queries, n)."""
-    k, n = rows.shape
-    if np.all(sizes == sizes[0]):
-        sums: Float = np.matmul(weight.reshape(len(sizes), 1, -1), rows.reshape(len(sizes), -1, n))[:, 0]
-        return sums
-    if rows.size < LARGE * len(sizes):
-        return np.asarray(sparse.csr_array((weight, np.arange(k), bounds), shape=(len(sizes), k)) @ rows)
-    sums = np.empty((len(sizes), n))
-    for query, (start, stop) in enumerate(pairwise(bounds.tolist())):
-        np.dot(weight[start:stop], rows[start:stop], out=sums[query])
-    return sums
 
 
 # Query shift ----------------------------------------------------------------------------------------------------------

@@ -62,9 +62,6 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 QueryWeight: TypeAlias = Literal["pairs", "items", "queries"]
 QUERY_WEIGHTS: tuple[QueryWeight, ...] = ("pairs", "items", "queries")
 
-ROUNDING = 1e-14
-"""Pairs that weigh less than this share of ``W_q²`` are the rounding of none."""
-
 
 class ScoredComparisons(Comparisons):
     """A graph whose right-hand side comes from scores: ``M N = L y'``.
@@ -153,6 +150,12 @@ class ScoredComparisons(Comparisons):
         queries = () if self.queries is None else (self.queries.subset(kept),)
         return type(self)(self.scores[kept], *queries, weight=self.weight[kept], **self.options)
 
+    def shifted_features(self, Phi: Matrix) -> Matrix:
+        """Subtract query means from sparse columns that all items of a query store: O(nnz) time and memory."""
+        if self.queries is None or not is_sparse(Phi):
+            return Phi
+        return shift_queries(Phi, self.queries, self.weight)
+
     def separable(self, sets: ItemSets) -> NDArray[np.bool_]:
         """Return for each set of items whether it is a union of whole queries.
 
@@ -188,6 +191,12 @@ class ScoredComparisons(Comparisons):
     def loses_any_items(self) -> bool:
         """Whether every set of items has a shortcut: RLS, and one query with ties included."""
         return self.queries is None
+
+
+def sorted_items(y: Float, queries: Queries) -> Index:
+    """Return the items by query, and those of a query by their scores y."""
+    order = queries.order
+    return order[sort_queries(y[order], queries.bounds)]
 
 
 def score_origins(scores: Float, queries: Queries, weight: Float) -> Float:
@@ -231,7 +240,8 @@ def pair_weight(query_weight: QueryWeight, total: Float, uncompared: Float) -> F
     if query_weight != "queries":
         return compared_pair_weight(query_weight, total, total)
     ordered_pairs = total**2 - uncompared
-    return np.divide(2.0, ordered_pairs, out=np.zeros_like(total), where=ordered_pairs > ROUNDING * total**2)
+    some = ordered_pairs > 1e-14 * total**2  # less than this share is the rounding of none
+    return np.divide(2.0, ordered_pairs, out=np.zeros_like(total), where=some)
 
 
 def compared_pair_weight(query_weight: QueryWeight, total: Float, compared: Float) -> Float:
@@ -267,12 +277,6 @@ def item_squares(weight: Float) -> Float:
 # * **Cost (20)**, every preference with magnitude one: ``(M N)_i = c w_i (lower_i - higher_i)``, the weights below and
 #   above i in its query. These are constant on a level and have mean zero, where L is ``c w_i W_q``. So ``M N = L y'``
 #   with ``y'_i = (lower_i - higher_i) / W_q``: the unit cost is the magnitude cost on centred mid-ranks, ties out.
-
-NEARLY_FULL = 0.1
-"""Sparse sums with this share of entries are multiplied faster as a dense matrix."""
-
-COMPILED_SORT = 20_000
-"""From so many items on, a compiled sort pays for being loaded."""
 
 
 class ScoredQueries(ScoredComparisons):
@@ -333,7 +337,7 @@ class ScoredQueries(ScoredComparisons):
         if self.scores.shape[1] != 1:
             raise ValueError("ties='exclude' supports one output at a time here: pass one column")
         y, first = self.scores[:, 0], self.queries.bounds[:-1]
-        order = self._sorted_items(y)
+        order = sorted_items(y, self.queries)
         y = y[order]
         new = np.ones(self.n_items, dtype=bool)
         new[1:] = y[1:] != y[:-1]
@@ -344,15 +348,6 @@ class ScoredQueries(ScoredComparisons):
         count = int(number[-1]) + 1 if self.n_items else 0
         self._level_query = np.repeat(np.arange(self.n_queries), np.diff(np.append(number[first], count)))
         return Grouping(codes, count, self.weight)
-
-    def _sorted_items(self, y: Float) -> Index:
-        """Return the items by query, and those of a query by their scores y."""
-        if self.n_items <= COMPILED_SORT:
-            return np.lexsort((y, self.queries.codes))
-        if self.queries.contiguous:
-            return sort_queries(np.ascontiguousarray(y), self.queries.bounds)
-        order = self.queries.order
-        return order[sort_queries(y[order], self.queries.bounds)]
 
     def _uncompared(self) -> Float:
         """Return how much of the squared weight of each query is not compared."""
@@ -524,10 +519,6 @@ class ScoredQueries(ScoredComparisons):
         Phi = self.shifted_features(Phi)
         return self._sparse_gram(Phi), transpose_product(Phi, self.target())
 
-    def shifted_features(self, Phi: Matrix) -> Matrix:
-        """Subtract query means from sparse columns that all items of a query store: O(nnz) time and memory."""
-        return shift_queries(Phi, self.queries, self.weight) if is_sparse(Phi) else Phi
-
     def _scatter(self, Phi: Matrix, target: Float) -> tuple[Float, Float]:
         levels, rest = (None if self._by_level is None else self._by_level.codes), self._rest
         if self._by_level is not None and self._by_level.count == self.n_items:
@@ -546,7 +537,7 @@ class ScoredQueries(ScoredComparisons):
             parts.append((self._by_level.sums(Phi), self._c[self._level_query], 1.0))
         for sums, c, sign in parts:
             assert is_sparse(sums)
-            if sums.nnz > NEARLY_FULL * sums.shape[0] * sums.shape[1]:
+            if sums.nnz > 0.1 * sums.shape[0] * sums.shape[1]:  # as a dense matrix these are multiplied faster
                 gram.add(np.sqrt(c)[:, None] * sums.toarray(), sign)
             else:
                 total += weighted_gram(sign * c, sums)
