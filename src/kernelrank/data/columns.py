@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.data.table import Table, TableBlock
-from kernelrank.data.text import shown
+from kernelrank.data.text import first_of, shown
 from kernelrank.errors import InvalidInputError
 
 # As the names are compared: small letters and digits alone, so that "Query ID", "query_id" and "queryId" are one.
@@ -122,14 +122,9 @@ class Roles:
         single = (self.target, self.query, self.id, self.weight, self.groups)
         return {*self.features, *(column for column in single if column is not None)}
 
-    @classmethod
-    def of(cls, table: Table, first: TableBlock, request: ColumnRequest) -> Roles:
-        """Find the roles from the request, the names and the first rows. Time O(columns)."""
-        return _RoleSearch(table, first, request).roles()
 
-
-class _RoleSearch:
-    """The search for the roles of one table."""
+class RoleSearch:
+    """The search for the roles of one table, from the request, the names and the first rows. Time O(columns)."""
 
     def __init__(self, table: Table, first: TableBlock, request: ColumnRequest) -> None:
         self.table = table
@@ -148,12 +143,16 @@ class _RoleSearch:
         self.notes: list[str] = []
 
     def roles(self) -> Roles:
+        """Return the columns that have a role."""
         for role in NAMES:
             name = getattr(self.request, role)
-            if name:
-                self._take_requested(role, self.table.column(name, role))
-            elif name == "":
-                self.taken[role] = None
+            if name is not None:
+                column = self.table.column(name, role) if name else None
+                for other, taken in self.taken.items():
+                    # Groups may be the queries or the ids: then no split cuts a query.
+                    if column is not None and taken == column and "groups" not in (role, other):
+                        raise InvalidInputError(f"column {name!r} cannot be both {other} and {role}")
+                self.taken[role] = column
         for role in NAMES:
             if role not in self.taken:
                 self.taken[role] = self._guess(role)
@@ -162,17 +161,9 @@ class _RoleSearch:
         features = self._features()
         return Roles(**self.taken, features=features, notes=tuple(self.notes))
 
-    def _take_requested(self, role: str, column: int) -> None:
-        for other, taken in self.taken.items():
-            # Groups may be the queries or the ids: then no split cuts a query.
-            if taken == column and "groups" not in (role, other):
-                raise InvalidInputError(f"column {self.table.names[column]!r} cannot be both {other} and {role}")
-        self.taken[role] = column
-
     def _guess(self, role: str) -> int | None:
         taken = {*self.taken.values(), *self.named_features, *self.left_out}
-        known = frozenset(NAMES[role])
-        free = [column for column, name in enumerate(self.plain) if name in known and column not in taken]
+        free = [column for column, name in enumerate(self.plain) if name in NAMES[role] and column not in taken]
         if role == "id":
             free = self._likely_ids(free)
         if role == "weight":
@@ -220,12 +211,16 @@ class _RoleSearch:
                 name = self.table.names[column]
                 raise InvalidInputError(f"column {name!r} cannot be both {roles[column]} and a feature")
         wanted = dict.fromkeys(column for name in self.wanted for column in self._matching(name))
-        columns = wanted if self.wanted else self._unnamed()
+        unnamed = (column for column in range(len(self.table.names)) if column not in self.table.index_columns)
+        if self.request.numbers_only:
+            unnamed = (column for column in unnamed if self.first.holds_numbers(column))
+        columns = wanted if self.wanted else unnamed
         features = [column for column in columns if column not in roles and column not in self.left_out]
-        self._note_absent({*roles, *features})
+        used = {*roles, *features}
+        self.notes += left_out([name for column, name in enumerate(self.table.names) if column not in used])
         if not features:
-            used = "".join(f"; {self.table.names[column]!r} is the {role}" for column, role in roles.items())
-            raise self.table.error(f"no column is left for the features: expected at least one{used}")
+            taken = "".join(f"; {self.table.names[column]!r} is the {role}" for column, role in roles.items())
+            raise self.table.error(f"no column is left for the features: expected at least one{taken}")
         if self.request.n_features not in (None, len(features)):
             raise self.table.error(
                 f"expected {self.request.n_features} feature columns; got {len(features)}: "
@@ -233,20 +228,10 @@ class _RoleSearch:
             )
         return features
 
-    def _unnamed(self) -> list[int]:
-        """Return the columns that may be features by default."""
-        return [
-            column
-            for column in range(len(self.table.names))
-            if column not in self.table.index_columns
-            and (not self.request.numbers_only or self.first.holds_numbers(column))
-        ]
 
-    def _note_absent(self, used: set[int]) -> None:
-        absent = [name for column, name in enumerate(self.table.names) if column not in used]
-        if absent:
-            shown = ", ".join(repr(name) for name in absent[:5]) + (", ..." if len(absent) > 5 else "")
-            self.notes.append(f"left out: {len(absent)} column{'s' * (len(absent) > 1)} ({shown})")
+def left_out(names: Sequence[str]) -> list[str]:
+    """Return the note on columns that are not used; none if there are none."""
+    return [f"left out: {len(names)} column{'s' * (len(names) > 1)} ({first_of(map(repr, names))})"] if names else []
 
 
 # Classes --------------------------------------------------------------------------------------------------------------
@@ -267,9 +252,6 @@ NEGATIVE = frozenset({
 })  # fmt: skip
 # One letter says something only beside its opposite: "m" and "b" are malignant and benign, "m" and "f" are not.
 OPPOSITES = {"t": "f", "y": "n", "m": "b"}
-
-GIVEN, MEANING, SORTED = "as requested", "by its meaning", "it sorts last"
-"""Why a class is positive."""
 
 
 @dataclass(frozen=True)
@@ -292,56 +274,41 @@ class Classes:
         return is_positive.astype(np.float64)
 
     @classmethod
-    def of(
-        cls,
-        words: Mapping[str, int],
-        table: Table,
-        column: int,
-        *,
-        pos_label: str | None = None,
-        guess: bool = False,
-    ) -> Classes:
+    def of(cls, words: Mapping[str, int], table: Table, column: int, *, pos_label: str | None, guess: bool) -> Classes:
         """Find the classes from the words of a target, each with its first position."""
-        if pos_label is not None:
-            return cls._chosen(words, pos_label, table, column)
         known = sorted(words)
+        if pos_label is not None:
+            if pos_label not in words:
+                listed = ", ".join(map(repr, known[:10]))
+                raise table.error(
+                    f"no row has the positive class {pos_label!r}; the classes are {listed}", None, column
+                )
+            others = [word for word in known if word != pos_label]
+            negative = others[0] if len(others) == 1 else ""
+            rest = repr(negative) if negative else "everything else"
+            note = f"the target {pos_label!r} is 1 and {rest} is 0, as requested"
+            return cls(negative, pos_label, "as requested", note)
         if len(known) > 2:
             third = sorted(words.values())[2]
             listed = ", ".join(shown(word.encode()) for word in known[:5])
             message = f"the target has a third class ({listed}): expected numbers or two classes; name the positive one"
             raise table.error(message, third, column)
+        by_meaning = "by its meaning"
         if len(known) == 1:
-            return cls._alone(known[0], table, column, guess=guess)
+            [word] = known
+            note = f"{by_meaning}; there is no other class"
+            if guess and len(word) > 1 and word.casefold() in POSITIVE:
+                return cls("", word, by_meaning, f"the target {word!r} is 1, {note}")
+            if guess and len(word) > 1 and word.casefold() in NEGATIVE:
+                return cls(word, "", by_meaning, f"the target {word!r} is 0, {note}")
+            raise table.error(f"all targets are {shown(word.encode())}: expected numbers or two classes", None, column)
         for negative, positive in (known, known[::-1]) if guess else ():
             if _opposed(negative.casefold(), positive.casefold()):
-                return cls._two(negative, positive, MEANING, "by their meaning")
+                note = f"the target {positive!r} is 1 and {negative!r} is 0, by their meaning"
+                return cls(negative, positive, by_meaning, note)
         negative, positive = known
-        return cls._two(negative, positive, SORTED, f"as {positive!r} sorts last")
-
-    @classmethod
-    def _two(cls, negative: str, positive: str, reason: str, why: str) -> Classes:
-        return cls(negative, positive, reason, f"the target {positive!r} is 1 and {negative!r} is 0, {why}")
-
-    @classmethod
-    def _chosen(cls, words: Mapping[str, int], positive: str, table: Table, column: int) -> Classes:
-        if positive not in words:
-            listed = ", ".join(repr(word) for word in sorted(words)[:10])
-            raise table.error(f"no row has the positive class {positive!r}; the classes are {listed}", None, column)
-        others = [word for word in words if word != positive]
-        negative = others[0] if len(others) == 1 else ""
-        rest = repr(negative) if negative else "everything else"
-        told = f"the target {positive!r} is 1 and {rest} is 0, as requested"
-        return cls(negative, positive, GIVEN, told)
-
-    @classmethod
-    def _alone(cls, word: str, table: Table, column: int, *, guess: bool) -> Classes:
-        plain = word.casefold()
-        if guess and len(plain) > 1 and plain in POSITIVE:
-            return cls("", word, MEANING, f"the target {word!r} is 1, by its meaning; there is no other class")
-        if guess and len(plain) > 1 and plain in NEGATIVE:
-            return cls(word, "", MEANING, f"the target {word!r} is 0, by its meaning; there is no other class")
-        message = f"all targets are {shown(word.encode())}: expected numbers or two classes"
-        raise table.error(message, None, column)
+        note = f"the target {positive!r} is 1 and {negative!r} is 0, as {positive!r} sorts last"
+        return cls(negative, positive, "it sorts last", note)
 
 
 def _opposed(negative: str, positive: str) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kernelrank.base.labels import Queries
 from kernelrank.data.chunks import Rows
-from kernelrank.data.columns import Classes, ColumnRequest, Roles
+from kernelrank.data.columns import Classes, ColumnRequest, Roles, RoleSearch
 from kernelrank.data.table import Table, TableBlock, is_missing
 from kernelrank.data.text import labels_as_strings, shown
 
@@ -150,7 +150,7 @@ class TableReader:
         first = table.first_block()
         if first is None:
             raise table.error("the file has no rows, only the names of columns")
-        roles = Roles.of(table, first, request)
+        roles = RoleSearch(table, first, request).roles()
         target = roles.target
         in_words = target is not None and (request.pos_label is not None or first.holds_text(target))
         others = (roles.weight, None if in_words else target)

@@ -6,15 +6,15 @@ A table of plain numbers is read as `read_items` does. Any other is read whole a
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import dataclasses
 import io
 import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, Unpack
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from kernelrank.data.text import (
     FileFormat,
     Source,
     file_format,
+    first_of,
     read_blocks,
     read_decimal,
     readable,
@@ -104,7 +105,7 @@ def read_table(
         raise InvalidInputError(f"missing must be one of {', '.join(MISSING_RULES)}, got {missing!r}")
     request = ColumnRequest(**columns)
     if preparation is not None:
-        request = dataclasses.replace(request, features=preparation.names, n_features=None)
+        request = replace(request, features=preparation.names, n_features=None)
     rules = _Rules(missing, missing_indicator, dict(ordinal or {}))
     plain = not rules.ordinal if preparation is None else preparation.only_numbers
     with readable(path) as source:
@@ -119,7 +120,7 @@ def read_table(
             else:
                 names = items.feature_names or ()
                 learnt = preparation or TablePreparation.of_numbers(names, items.X, missing)
-                return dataclasses.replace(items, preparation=learnt)
+                return replace(items, preparation=learnt)
         return _prepared_items(source, kind, request, rules, preparation)
 
 
@@ -181,7 +182,7 @@ def _prepared_items(
         raise table.error("no row is left: every row has a missing target or value")
     items = reader.items(rows.chosen(keep))
     filled = known.filled(cells)[keep]
-    return dataclasses.replace(
+    return replace(
         items,
         X=X[keep],
         feature_names=feature_names,
@@ -197,7 +198,7 @@ def _read_cells(table: DelimitedTable, request: ColumnRequest, faults: Faults) -
         reader = _CellReader.opened(table, request)
         table.choose(reader.roles.columns)
         # A missing target is a row to leave out, which is counted later.
-        reader.request = dataclasses.replace(request, needs_target=False)
+        reader.request = replace(request, needs_target=False)
         rows = reader.read_all()
         if rows.target is not None:
             known = rows.chosen(_has_target(rows, []))
@@ -207,7 +208,7 @@ def _read_cells(table: DelimitedTable, request: ColumnRequest, faults: Faults) -
     except FileFormatError as error:
         faults.add_error(error)
         features = tuple(name for name in request.features or () if name in table.names)
-        others = dataclasses.replace(ColumnRequest("", "", "", "", ""), needs_target=False, features=features or None)
+        others = replace(ColumnRequest("", "", "", "", ""), needs_target=False, features=features or None)
         reader = _CellReader.opened(table, others)
         table.choose(reader.roles.columns)
         rows = reader.read_all()
@@ -241,44 +242,37 @@ def _learnt(
     columns: list[PreparedColumn] = []
     left_out: list[str] = []
     for name, column in cells.items():
+        indicator = rules.indicator and bool(column.missing.any())
         if name in rules.ordinal:
-            columns.append(_filled(PreparedColumn(name, "ordinal", levels=tuple(rules.ordinal[name])), column, rules))
-            continue
-        reason = _useless(column, named=name in named)
-        if reason:
+            prepared = PreparedColumn(name, "ordinal", levels=tuple(rules.ordinal[name]), indicator=indicator)
+            columns.append(replace(prepared, fill=_fill(prepared.values(column), rules.missing)))
+        elif reason := _useless(column, named=name in named):
             left_out.append(f"{name!r} ({reason})")
-        elif 2 * np.count_nonzero(column.no_numbers) < len(column.known):
-            columns.append(_filled(PreparedColumn(name, "number"), column, rules))
+        elif column.is_number:
+            prepared = PreparedColumn(name, "number", indicator=indicator)
+            columns.append(replace(prepared, fill=_fill(prepared.values(column), rules.missing)))
         else:
-            indicator = rules.indicator and bool(column.missing.any())
-            columns.append(
-                PreparedColumn(name, "category", levels=tuple(sorted(set(column.known))), indicator=indicator)
-            )
+            columns.append(PreparedColumn(name, "category", math.nan, tuple(sorted(set(column.known))), indicator))
             if rules.missing == "error":
                 for row in np.flatnonzero(column.missing).tolist():
                     faults.add("the cell is missing: expected a word", int(positions[row]), name)
     if left_out:
-        notes.append(f"left out: {', '.join(left_out[:10])}{', ...' if len(left_out) > 10 else ''}")
+        notes.append(f"left out: {first_of(left_out, 10)}")
     words = [f"{column.name!r} ({len(column.levels)})" for column in columns if column.kind == "category"]
     if words:
-        notes.append(f"text columns were one-hot encoded: {', '.join(words[:10])}{', ...' if len(words) > 10 else ''}")
+        notes.append(f"text columns were one-hot encoded: {first_of(words, 10)}")
     if not columns:
         without = f"; left out: {', '.join(left_out[:10])}" if left_out else ""
         faults.add(f"no column is left for the features: expected at least one{without}")
     return TablePreparation(tuple(columns), rules.missing)
 
 
-def _filled(prepared: PreparedColumn, column: CellColumn, rules: _Rules) -> PreparedColumn:
-    values = prepared.values(column)
+def _fill(values: NDArray[np.float64], missing: MissingRule) -> float:
+    """Return what a missing number becomes."""
     known = values[~np.isnan(values)]
-    fill = float("nan")
-    if len(known) and rules.missing in ("median", "mean"):
-        fill = float(np.median(known) if rules.missing == "median" else np.mean(known))
-    return dataclasses.replace(
-        prepared,
-        fill=fill,
-        indicator=rules.indicator and bool(column.missing.any()),
-    )
+    if not len(known) or missing not in ("median", "mean"):
+        return math.nan
+    return float(np.median(known) if missing == "median" else np.mean(known))
 
 
 def _useless(column: CellColumn, *, named: bool) -> str:
@@ -286,9 +280,12 @@ def _useless(column: CellColumn, *, named: bool) -> str:
     known = column.known
     if not known:
         return "no value"
-    if 2 * np.count_nonzero(column.no_numbers) < len(known):
+    if column.is_number:
         return ""
-    if sum(DATE.fullmatch(word) is not None for word in known) > 0.9 * len(known):
+    day = r"\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,2}/\d{1,2}/\d{2,4}"
+    day += r"|\d{1,2}-\w{3}-\d{2,4}"
+    date = rf"({day})([T ]\d{{1,2}}:\d{{2}}(:\d{{2}}(\.\d+)?)?(Z|[+-]\d{{2}}:?\d{{2}})?)?"
+    if sum(re.fullmatch(date, word) is not None for word in known) > 0.9 * len(known):
         return "dates"
     distinct = len(set(known))
     if distinct > 2 and 2 * distinct > len(known) and not named:
@@ -311,10 +308,6 @@ def _useless(column: CellColumn, *, named: bool) -> str:
 ColumnKind: TypeAlias = Literal["number", "category", "ordinal"]
 MissingRule: TypeAlias = Literal["median", "mean", "drop", "error"]
 MISSING_RULES = ("median", "mean", "drop", "error")
-DATE = re.compile(
-    r"(\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}\.\d{1,2}\.\d{2,4}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\w{3}-\d{2,4})"
-    r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,9 +344,9 @@ class CellColumn:
         return known
 
     @property
-    def no_numbers(self) -> NDArray[np.bool_]:
-        """Which cells hold something that is not a finite number."""
-        return ~self.missing & ~np.isfinite(self.values)
+    def is_number(self) -> bool:
+        """Whether most of the cells that are not missing are finite numbers."""
+        return bool(2 * np.count_nonzero(~self.missing & ~np.isfinite(self.values)) < np.count_nonzero(~self.missing))
 
 
 @dataclass
@@ -500,11 +493,8 @@ class TablePreparation:
         """Return where `apply` puts a median or a mean, shape (m, n_features)."""
         masks = []
         for prepared in self.columns:
-            missing = cells[prepared.name].missing[:, None]
-            mask = np.zeros((len(missing), len(prepared.feature_names)), dtype=np.bool_)
-            if prepared.kind != "category":
-                mask[:, :1] = missing
-            masks.append(mask)
+            is_value = np.arange(len(prepared.feature_names)) == 0
+            masks.append(cells[prepared.name].missing[:, None] & is_value & (prepared.kind != "category"))
         return np.hstack(masks)
 
     def check(self, cells: Mapping[str, CellColumn], positions: NDArray[np.int64], faults: Faults) -> list[str]:
@@ -520,7 +510,7 @@ class TablePreparation:
             if prepared.kind == "category":
                 unknown = sorted(set(column.words[strange].tolist()))
                 if unknown:
-                    listed = ", ".join(map(repr, unknown[:3])) + (", ..." if len(unknown) > 3 else "")
+                    listed = first_of(map(repr, unknown), 3)
                     notes.append(f"column {prepared.name!r} has words that the model does not know ({listed})")
                 continue
             for row in np.flatnonzero(strange).tolist():
@@ -531,8 +521,7 @@ class TablePreparation:
             elif column.missing.any():
                 filled.append(f"{prepared.name!r} {np.count_nonzero(column.missing):,}")
         if filled and self.missing in ("median", "mean"):
-            listed = ", ".join(filled[:5]) + (", ..." if len(filled) > 5 else "")
-            notes.append(f"missing cells became the {self.missing} of their column ({listed})")
+            notes.append(f"missing cells became the {self.missing} of their column ({first_of(filled)})")
         return notes
 
     @staticmethod
@@ -566,9 +555,14 @@ class TablePreparation:
         try:
             missing, levels, indicators = data["missing"], data["levels"], set(data["indicators"])
             columns = tuple(
-                _checked_column(name, kind, float(fill), tuple(levels.get(name, ())), name in indicators)
+                PreparedColumn(name, kind, float(fill), tuple(levels.get(name, ())), name in indicators)
                 for name, kind, fill in zip(data["names"], data["kinds"], data["fills"], strict=True)
             )
+            for one in columns:
+                if one.kind not in get_args(ColumnKind) or not all(
+                    isinstance(word, str) for word in (one.name, *one.levels)
+                ):
+                    raise ValueError(f"column {one.name!r}")
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise InvalidInputError(f"the preparation of the table is damaged: {error}") from None
         if missing not in MISSING_RULES:
@@ -577,24 +571,12 @@ class TablePreparation:
         return cls(columns, missing)
 
 
-def _checked_column(
-    name: str, kind: ColumnKind, fill: float, levels: tuple[str, ...], indicator: bool
-) -> PreparedColumn:
-    if kind not in ("number", "category", "ordinal") or not all(isinstance(word, str) for word in (name, *levels)):
-        raise ValueError(f"column {name!r}")
-    return PreparedColumn(name, kind, fill, levels, indicator)
-
-
 # Normalised text ------------------------------------------------------------------------------------------------------
 #
 # Text as UTF-8 with decimal points, whatever program saved it.
 #
 # Spreadsheets save what the country is used to: Latin letters in one byte each, semicolons between cells, commas in
 # numbers. A cell that is a number with one comma becomes one with a point, before anything else is read from it.
-
-COMMA = rb"([+-]?[0-9]+),([0-9]+(?:[eE][+-]?[0-9]+)?)"
-QUOTED = re.compile(rb'"' + COMMA + rb'"')
-PLAIN = re.compile(rb"(?<![^;\t\n])" + COMMA + rb"(?![^;\t\r\n])")
 
 
 @dataclass(frozen=True)
@@ -620,22 +602,19 @@ class NormalisedText:
 
 
 def _as_utf8(text: bytes) -> tuple[bytes, list[str]]:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        pass
-    else:
-        return text, []
-    try:
-        return text.decode("cp1252").encode(), ["the file is not UTF-8: it was read as Windows-1252 (Latin-1)"]
-    except UnicodeDecodeError:
-        return text.decode("latin-1").encode(), ["the file is not UTF-8: it was read as Latin-1"]
+    notes = {"utf-8": [], "cp1252": ["the file is not UTF-8: it was read as Windows-1252 (Latin-1)"]}
+    for encoding, note in notes.items():
+        with contextlib.suppress(UnicodeDecodeError):
+            return text.decode(encoding).encode(), note
+    return text.decode("latin-1").encode(), ["the file is not UTF-8: it was read as Latin-1"]
 
 
 def _with_points(text: bytes) -> tuple[bytes, int]:
     """Replace decimal commas; where each could be one of thousands, none is replaced."""
     header = text.lstrip(b"\r\n").partition(b"\n")[0]
-    pattern = PLAIN if max(header.count(b";"), header.count(b"\t")) > header.count(b",") else QUOTED
+    number = rb"([+-]?[0-9]+),([0-9]+(?:[eE][+-]?[0-9]+)?)"
+    is_plain = max(header.count(b";"), header.count(b"\t")) > header.count(b",")
+    pattern = re.compile(rb"(?<![^;\t\n])" + number + rb"(?![^;\t\r\n])" if is_plain else b'"' + number + b'"')
     cells = [b",".join(pair) for pair in pattern.findall(text)]
     if not cells or all(re.fullmatch(rb"[+-]?[1-9][0-9]{0,2},[0-9]{3}", cell) for cell in cells):
         return text, 0

@@ -6,6 +6,7 @@ import bz2
 import contextlib
 import gzip
 import io
+import itertools
 import lzma
 import os
 import re
@@ -27,9 +28,8 @@ from kernelrank.persistence.atomic import atomic_write, is_stream, naming, spool
 
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
-BLOCK_BYTES = 1 << 20
-STANDARD_INPUT = "<standard input>"
 
+BLOCK_BYTES = 1 << 20
 LONGEST_LINE = 1 << 30
 """How long a line may be: positions in a block of lines are numbers of 32 bits."""
 
@@ -119,9 +119,10 @@ def readable(path: Source) -> Iterator[Any]:
         return
     name = os.fspath(path)
     if name == "-":
+        called = "<standard input>"
         if sys.stdin is None:
-            raise FileFormatError("standard input is closed: give the name of a file, or pipe one in", STANDARD_INPUT)
-        with Spooled(sys.stdin.buffer, STANDARD_INPUT) as file:
+            raise FileFormatError("standard input is closed: give the name of a file, or pipe one in", called)
+        with Spooled(sys.stdin.buffer, called) as file:
             yield file
         return
     try:
@@ -201,11 +202,8 @@ def first_bytes(source: Source, size: int = 1 << 16) -> bytes:
 
 def _checked(text: bytes, first_line: int, name: str) -> Block:
     if first_line == 1 and text.startswith(b"PAR1"):
-        raise FileFormatError(
-            "expected a text file; got a Parquet file. Give it the suffix .parquet, and read it by "
-            "kernelrank.data.read_items",
-            name,
-        )
+        message = "expected a text file; got a Parquet file. Give it the suffix .parquet, and read it by "
+        raise FileFormatError(f"{message}kernelrank.data.read_items", name)
     if b"\0" in text:
         line = first_line + text.count(b"\n", 0, text.index(b"\0"))
         raise FileFormatError("found a NUL byte: expected a text file in UTF-8", name, line)
@@ -224,9 +222,8 @@ def _read_pieces(stream: IO[Any], name: str, block_bytes: int) -> Iterator[bytes
         except (EOFError, zlib.error, lzma.LZMAError) as error:
             raise FileFormatError(f"the compressed data is damaged: {error}", name) from error
         except UnicodeDecodeError as error:
-            raise FileFormatError(
-                f"expected text in the encoding that the file was opened with: {error}", name
-            ) from error
+            message = f"expected text in the encoding that the file was opened with: {error}"
+            raise FileFormatError(message, name) from error
         except OSError as error:
             # The decompressors raise an OSError without a number; the operating system's has one.
             if error.errno is not None:
@@ -255,31 +252,23 @@ def _opened_for_reading(source: Source) -> Iterator[IO[Any]]:
 
 
 @contextlib.contextmanager
-def opened_for_writing(stream: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+def compressed(stream: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
     """Compress what goes into an open binary file when the suffix of its path asks for it."""
     match suffix.lower():
         case ".gz":
             # No name and no time, so that the same data makes the same file.
-            with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as compressed:
-                yield compressed  # type: ignore[misc]
-        case ".xz":
-            with lzma.open(stream, "wb") as compressed:
-                yield compressed
-        case ".lzma":
-            with lzma.open(stream, "wb", format=lzma.FORMAT_ALONE) as compressed:
-                yield compressed
-        case ".bz2":
-            with bz2.open(stream, "wb") as compressed:
-                yield compressed
+            opened: Any = gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)
+        case ".xz" | ".bz2" | ".lzma":
+            options = {"format": lzma.FORMAT_ALONE} if suffix.lower() == ".lzma" else {}
+            opened = DECOMPRESSORS[suffix.lower()](stream, "wb", **options)
         case ".zst" | ".zstd":
-            with open_zstandard(stream, "wb") as compressed:
-                buffered = io.BufferedWriter(_LeftOpen(compressed))
-                try:
-                    yield buffered
-                finally:
-                    buffered.detach()
+            with open_zstandard(stream, "wb") as plain, io.BufferedWriter(_LeftOpen(plain)) as buffered:
+                yield buffered
+            return
         case _:
-            yield stream
+            opened = contextlib.nullcontext(stream)
+    with opened as file:
+        yield file
 
 
 # File format ----------------------------------------------------------------------------------------------------------
@@ -289,18 +278,10 @@ def opened_for_writing(stream: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
 FileFormat: TypeAlias = Literal["svmlight", "csv", "tsv", "parquet", "xlsx"]
 
 SUFFIXES: dict[str, FileFormat] = {
-    ".letor": "svmlight",
-    ".svmlight": "svmlight",
-    ".svm": "svmlight",
-    ".libsvm": "svmlight",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
-}
+    ".letor": "svmlight", ".svmlight": "svmlight", ".svm": "svmlight", ".libsvm": "svmlight",
+    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet",
+    ".xlsx": "xlsx", ".xlsm": "xlsx",
+}  # fmt: skip
 OTHER_NAMES: dict[str, FileFormat] = {"letor": "svmlight", "libsvm": "svmlight"}
 
 
@@ -330,16 +311,12 @@ def file_format(source: Source, format: str | None = None, *, sniff: bool = True
         if sniff and name.is_dir():
             return "parquet"
     if not sniff:
-        raise InvalidInputError(
-            f"{source}: unknown file suffix: give format as one of {', '.join(get_args(FileFormat))}"
-        )
+        known = ", ".join(get_args(FileFormat))
+        raise InvalidInputError(f"{source}: unknown file suffix: give format as one of {known}")
     start = first_bytes(source)
     if start.startswith(b"PK\x03\x04"):
-        message = (
-            "a zip file, as Excel sheets and models are: expected SVMlight, CSV, TSV or Parquet (an Excel file is "
-            "called .xlsx)"
-        )
-        raise FileFormatError(message, source_name(source))
+        message = "a zip file, as Excel sheets and models are: expected SVMlight, CSV, TSV or Parquet"
+        raise FileFormatError(f"{message} (an Excel file is called .xlsx)", source_name(source))
     return _looks_like(start)
 
 
@@ -411,7 +388,10 @@ def shown(token: object) -> str:
     return text if len(text) <= 60 else f"{text[:56]}...'"
 
 
-NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:nan|inf|infinity)")
+def first_of(words: Iterable[str], most: int = 5) -> str:
+    """Return the first of some words, for a message, and dots if there are more."""
+    first = list(itertools.islice(words, most + 1))
+    return ", ".join(first[:most]) + (", ..." if len(first) > most else "")
 
 
 def read_decimal(token: bytes) -> float | None:
@@ -419,7 +399,8 @@ def read_decimal(token: bytes) -> float | None:
 
     Python's ``float`` also takes underscores and digits of other scripts: typing errors in a data file.
     """
-    return float(token) if NUMBER.fullmatch(token) else None
+    number = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:nan|inf|infinity)"
+    return float(token) if re.fullmatch(number, token) else None
 
 
 # Output stream --------------------------------------------------------------------------------------------------------
@@ -447,7 +428,7 @@ def opened_output(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 sys.stdout.buffer.flush()
         return
     _refuse_impossible(Path(path))
-    with atomic_write(path) as file, opened_for_writing(file, Path(path).suffix) as stream:
+    with atomic_write(path) as file, compressed(file, Path(path).suffix) as stream:
         yield stream
 
 
@@ -457,9 +438,8 @@ def _show(file: IO[bytes]) -> None:
         try:
             text = line.decode()
         except UnicodeDecodeError:
-            raise InvalidInputError(
-                "-: this format is not text and cannot be shown in a terminal: give a file name"
-            ) from None
+            message = "-: this format is not text and cannot be shown in a terminal: give a file name"
+            raise InvalidInputError(message) from None
         sys.stdout.buffer.write(printable(text, lines=True).encode())
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.progress import track
-from kernelrank.data.columns import plain_name
+from kernelrank.data.columns import left_out, plain_name
 from kernelrank.data.delimited import DELIMITERS, DelimitedTable
 from kernelrank.data.parquet import ParquetTable
 from kernelrank.data.preparation import NormalisedText
@@ -468,11 +468,7 @@ class _VoteReader:
         columns, names, others = self.columns, self.table.names, self.columns.others
         notes = [f"the {role}s are column {names[column]!r}" for role, column in others.items() if column is not None]
         used = {columns.winner, *columns.marks, *self.item_columns, *others.values()}
-        absent = [repr(name) for column, name in enumerate(names) if column not in used]
-        if absent:
-            listed = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
-            notes.append(f"left out: {len(absent)} column{'s' * (len(absent) > 1)} ({listed})")
-        return notes
+        return notes + left_out([name for column, name in enumerate(names) if column not in used])
 
 
 # Vote columns ---------------------------------------------------------------------------------------------------------
