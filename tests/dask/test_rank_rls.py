@@ -15,12 +15,14 @@ import pytest
 from distributed import Client
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
 
 import kernelrank as kr
 from kernelrank.dask import DaskRankRLS
 from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators import RankRLS
+from tests.oracles.pairs import centred, fit_weights, scored_edges
 
 X, y, qid = make_ranking(n_queries=15, n_items=(1, 12), n_features=5, n_levels=4, random_state=0)
 X = np.asarray(X)
@@ -57,6 +59,22 @@ def test_queries_cut_anywhere_and_in_any_order(client, seed, query_weight):
     close(model.coef_, expected.coef_)
     for name in ("n_queries_", "n_idle_queries_", "n_pairs_", "n_features_in_", "solver_", "n_iter_"):
         assert getattr(model, name) == getattr(expected, name), name
+
+
+@pytest.mark.parametrize("mean", [1.0, 10.0, 100.0, 1000.0])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_features_far_from_the_origin(client, mean, kernel):
+    # Queries are cut, so that their sums are merged. Differences of items do not depend on the origin.
+    items, basis = np.round(64 * X) / 64, [0, 5, 11, 30]
+    K = rbf_kernel(items, items[basis], gamma=0.3)
+    Phi = items if kernel == "linear" else K @ np.linalg.inv(np.linalg.cholesky(K[basis])).T
+    options = {} if kernel == "linear" else {**BASIS, "basis": items[basis] + mean}
+    expected = centred(Phi @ fit_weights(Phi, scored_edges(y, qid), 0.3), qid)
+    model = DaskRankRLS(0.3, client=client, **options).fit(blocks(items + mean, 7), y, qid=blocks(qid, 11))
+    digits = max(1e-9, 1e-13 * mean**2)
+    close(centred(model.predict(items + mean), qid), expected, digits)
+    close(centred(model.predict(blocks(items + mean, 9)).compute(), qid), expected, digits)
+    close(centred(model.to_local().predict(items + mean), qid), expected, digits)
 
 
 def test_a_fitted_model_is_a_value(client):

@@ -14,7 +14,7 @@ from kernelrank.estimators import RankRLS
 from kernelrank.kernels.kernel import gamma_by_rule
 from kernelrank.metrics import PairwiseAccuracy
 from kernelrank.model_selection import RankRLSCV
-from tests.oracles.pairs import scored_edges
+from tests.oracles.pairs import fit_weights, scored_edges
 
 X, y, qid = make_ranking(n_queries=24, n_items=(1, 9), n_features=4, n_levels=4, noise=2.0, random_state=1)
 X = np.asarray(X)
@@ -54,6 +54,27 @@ def test_as_refitting_without_each_fold(client, scoring, query_weight):
     whole = RankRLS(model.alpha_, query_weight=query_weight).fit(X, y, qid=qid)
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-10)
     assert model.to_local().alpha == model.alpha_
+
+
+@pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
+@pytest.mark.parametrize("mean", [1.0, 10.0, 100.0, 1000.0])
+def test_features_far_from_the_origin(client, mean):
+    # Rankings do not depend on the origin: the refits are those of the same items around it.
+    items = np.round(64 * X) / 64
+    folds, expected = fold_of(qid, 3), np.full((3, len(ALPHAS)), np.nan)
+    for fold in range(3):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        left, held = scored_edges(y[train], qid[train]), scored_edges(y[test], qid[test])
+        for place, alpha in enumerate(ALPHAS):
+            f = items[test] @ fit_weights(items[train], left, alpha)
+            expected[fold, place] = -np.average((held.z - (f[held.h] - f[held.j])) ** 2, weights=held.w2)
+    far = da.from_array(items + mean, chunks=(17, 4))
+    model = DaskRankRLSCV(ALPHAS, cv=3, client=client).fit(far, y, qid=qid)
+    found, digits = np.stack([model.cv_results_[f"split{fold}_test_score"] for fold in range(3)]), 1e-13 * mean**2
+    np.testing.assert_allclose(found, expected, rtol=max(1e-9, digits))
+    assert model.alpha_ == ALPHAS[int(np.argmax(expected.mean(axis=0)))]
+    whole = fit_weights(items, scored_edges(y, qid), model.alpha_)
+    np.testing.assert_allclose(model.coef_, whole, rtol=0, atol=max(1e-9, digits) * np.abs(whole).max())
 
 
 def test_a_basis_serves_all_folds(client):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
 
 import kernelrank as kr
 from kernelrank.errors import InvalidInputError
-from tests.oracles.dyads import kronecker_scores
+from tests.oracles.dyadic_holdout import held_out_scores, kronecker_without, two_step_without
+from tests.oracles.dyads import kronecker_scores, two_step_scores
 
 RNG = np.random.default_rng(0)
 ROWS, COLUMNS = RNG.standard_normal((9, 3)), RNG.standard_normal((8, 2))
@@ -178,3 +180,33 @@ def test_a_search_over_objects_far_from_the_origin(mean, unknown):
     np.testing.assert_allclose(np.diff(found), np.diff(expected), rtol=0, atol=1e-6 * np.abs(expected).max())
     automatic = [kr.KroneckerRankRLSCV(**options).fit(ROWS + m, COLUMNS + m, scores).alphas_ for m in (0.0, mean)]
     np.testing.assert_allclose(automatic[1], automatic[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("setting", ["cell", "row", "column", "both"])
+@pytest.mark.parametrize(("mean", "digits"), [(1.0, 1e-8), (10.0, 1e-8), (100.0, 1e-7), (1000.0, 1e-5)])
+@pytest.mark.parametrize("kind", ["two steps", "regression"])
+def test_searches_of_regression_far_from_the_origin(setting, mean, digits, kind):
+    # Regression with a linear kernel has no intercept: the kernel is that of the features as they are.
+    rows, columns, alphas = ROWS[:6], COLUMNS[:5, :1] + mean, [0.1, 3.0]
+    scores, K1, K2 = Y[:6, :5], rbf_kernel(rows, gamma=0.3), columns @ columns.T
+    options = {"setting": setting, "kernel_rows": "rbf", "gamma_rows": 0.3}
+    if kind == "two steps":
+        search = kr.TwoStepRLSCV(alphas, **options)
+        params = [{"alpha_rows": a, "alpha_columns": b} for b in alphas for a in alphas]
+        tried = [(a, b) for b in alphas for a in alphas]
+        expected = [
+            held_out_scores(scores, setting, two_step_without(K1, K2, scores, *pair, setting)) for pair in tried
+        ]
+        fitted = [two_step_scores(K1, K2, scores, *pair) for pair in tried]
+    else:
+        search, params = kr.KroneckerRLSCV(alphas, **options), [{"alpha": a} for a in alphas]
+        expected = [held_out_scores(scores, setting, kronecker_without(K1, K2, scores, a)) for a in alphas]
+        fitted = [kronecker_scores(K1, K2, *np.indices(scores.shape).reshape(2, -1), scores.ravel(), a) for a in alphas]
+    search.fit(rows + mean, columns, scores)
+    errors = np.array([np.mean((scores - f) ** 2) for f in expected])
+    best = int(np.argmin(errors))
+    assert search.cv_results_["params"] == params
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], -errors, rtol=10 * digits)
+    assert search.best_params_ == params[best]
+    for found, f in ((search.holdout_scores_, expected[best]), (search.predict(rows + mean, columns), fitted[best])):
+        np.testing.assert_allclose(found, f, rtol=0, atol=digits * np.abs(f).max())

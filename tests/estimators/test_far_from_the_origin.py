@@ -127,6 +127,33 @@ def test_regression_and_classes(mean, kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("cv", ["auto", "folds", "queries"])
+def test_searches_of_regression_and_classes(mean, kernel, cv):
+    Phi, far = X + mean if kernel == "linear" else features(kernel), X + mean
+    alphas, qid = [ALPHA / 50, ALPHA, 50 * ALPHA], QID if cv == "queries" else None
+    held = {"auto": np.arange(len(Y)), "folds": np.arange(len(Y)) % 4, "queries": QID}[cv]
+    folds = [(np.flatnonzero(held != fold), np.flatnonzero(held == fold)) for fold in np.unique(held)]
+    options = KERNELS[kernel] | {"cv": {"auto": "auto", "folds": folds, "queries": "leave_query_out"}[cv]}
+
+    def refitted(y, alpha):
+        scores = np.empty(len(y))
+        for train, test in folds:
+            scores[test] = Phi[test] @ fit_regression(Phi[train], y[train], alpha)
+        return scores
+
+    expected = {alpha: refitted(Y, alpha) for alpha in alphas}
+    search = kr.RLSCV(alphas, **options).fit(far, Y, qid=qid)
+    errors = np.array([np.mean((Y - expected[alpha]) ** 2) for alpha in alphas])
+    assert_close(search.cv_results_["mean_test_score"], -errors, 100 * mean)
+    assert search.alpha_ == alphas[int(np.argmin(errors))]
+    assert_close(search.holdout_scores_, expected[search.alpha_], 100 * mean)
+    assert_close(search.predict(far), Phi @ fit_regression(Phi, Y, search.alpha_), 100 * mean)
+    search = kr.RLSClassifierCV(alphas, **options).fit(far, CLASSES, qid=qid)
+    assert_close(search.holdout_scores_, refitted(CLASSES, search.alpha_), 100 * mean)
+    assert_close(search.decision_function(far), Phi @ fit_regression(Phi, CLASSES, search.alpha_), 100 * mean)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_held_out_queries_and_pairs(mean, kernel):
     Phi, model = features(kernel), kr.RankRLS(ALPHA, **KERNELS[kernel])
     expected = np.concatenate([held_out(Phi, np.flatnonzero(QID == q), scored) for q in range(5)])
@@ -236,21 +263,35 @@ def test_transduction(mean, kernel):
     assert_close(centred(model.transduction_), centred(expected), 100 * mean)
 
 
-def test_views_that_agree(mean):
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_views_that_agree(mean, kernel):
     train, rest = np.flatnonzero(QID < 3), np.flatnonzero(QID >= 3)
     columns, basis = [[0, 1], [2]], [0, 3, 6, 9, 13]
 
-    def view(part):
-        def kernel(a, b):
-            return rbf_kernel(a[:, part], b[:, part], gamma=GAMMA)
+    def kernel_of(part):
+        return lambda a, b: (
+            a[:, part] @ b[:, part].T if kernel == "linear" else rbf_kernel(a[:, part], b[:, part], GAMMA)
+        )
 
-        return co_rank_rls.OracleView.of(kernel, X[train], X[rest], X, X[train][basis])
+    def refitted(kept, alpha, nu):
+        left = [i for i in basis if i in kept]
+        views = [co_rank_rls.OracleView.of(kernel_of(part), X[kept], X[rest], X, X[left]) for part in columns]
+        found = co_rank_rls.fit_predict(views, Y[kept], QID[kept], QID[rest], alpha, nu)
+        return found.mean(axis=1)
 
-    expected = co_rank_rls.fit_predict([view(part) for part in columns], Y[train], QID[train], QID[rest], ALPHA, 0.7)
-    views = [kr.View(columns=part, kernel="rbf", gamma=GAMMA, basis=basis) for part in columns]
-    model = kr.CoRankRLS(ALPHA, 0.7, views=views)
-    model.fit(X[train] + mean, Y[train], qid=QID[train], X_unscored=X[rest] + mean, qid_unscored=QID[rest])
-    assert_close(centred(model.predict(X + mean), QID), centred(expected.mean(axis=1), QID), 100 * mean)
+    views = [kr.View(columns=part, basis=basis, **{"kernel": kernel, **KERNELS[kernel]}) for part in columns]
+    data = {"qid": QID[train], "X_unscored": X[rest] + mean, "qid_unscored": QID[rest]}
+    model = kr.CoRankRLS(ALPHA, 0.7, views=views).fit(X[train] + mean, Y[train], **data)
+    assert_close(centred(model.predict(X + mean), QID), centred(refitted(train, ALPHA, 0.7), QID), 100 * mean)
+    search = kr.CoRankRLSCV([ALPHA / 10, ALPHA], [0.07, 0.7], cv="leave_query_out", views=views)
+    search.fit(X[train] + mean, Y[train], **data)
+    expected = np.empty(len(train))
+    for q in range(3):
+        held = train[QID[train] == q]
+        expected[held] = refitted(np.setdiff1d(train, held), search.alpha_, search.nu_)[held]
+    assert_close(centred(search.holdout_scores_, QID[train]), centred(expected, QID[train]), 100 * mean)
+    expected = centred(refitted(train, search.alpha_, search.nu_), QID)
+    assert_close(centred(search.predict(X + mean), QID), expected, 100 * mean)
 
 
 def test_greedy_selection(mean):
@@ -275,6 +316,23 @@ def test_greedy_selection(mean):
         assert model.selected_.tolist() == selected
         found = np.array([step["criterion"] for step in model.path_])
         assert_close(found / found[0], np.array(errors) / errors[0], 10 * mean)
+
+
+@pytest.mark.parametrize("criterion", ["leave_one_out", "leave_query_out", "leave_pair_out"])
+def test_greedy_selection_of_regression(mean, criterion):
+    far, ones = X + mean, np.ones(len(Y))
+    qid = {"leave_one_out": np.arange(len(Y)), "leave_query_out": QID}.get(criterion)
+
+    def measured(columns):
+        if qid is None:
+            return greedy_selection.leave_item_pairs_out(columns, Y, ALPHA, weight=ones)
+        return greedy_selection.leave_items_out(columns, Y, ALPHA, qid=qid, weight=ones)
+
+    selected, errors = greedy_selection.select(measured, far, 3)
+    model = kr.GreedyRLS(3, alpha=ALPHA, criterion=criterion).fit(far, Y, qid=QID)
+    assert model.selected_.tolist() == selected
+    assert_close(np.array([step["criterion"] for step in model.path_]), np.array(errors), 100 * mean)
+    assert_close(model.predict(far), far @ fit_regression(far, Y, ALPHA), 100 * mean)
 
 
 def test_clusters(mean):

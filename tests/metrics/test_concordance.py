@@ -6,6 +6,7 @@ import pytest
 from kernelrank.data import event_times
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics import Concordance, KaplanMeier, censoring_weights, concordance, get_measure, log_rank_pvalue
+from kernelrank.metrics.intervals import mean_interval
 from tests.oracles.survival import concordance as slow_concordance
 
 
@@ -68,6 +69,52 @@ def test_the_jackknife_leaves_out_items_and_groups():
     drawn = result.interval(groups=groups, method="bootstrap", n_resamples=50, random_state=0)
     assert drawn.low < result.mean < drawn.high
     assert "7 groups resampled 50 times" in drawn.method
+
+
+def strata_of_mixed_sizes(rng, n):
+    """Return times, scores and strata; sizes are log-normal, so that a few strata have most of the pairs."""
+    m = np.clip(np.exp(rng.normal(2.7, 1.0, n)).astype(int), 3, 200)
+    qid = np.repeat(np.arange(n), m)
+    time = rng.permutation(len(qid)).astype(float)
+    return time, 0.8 * (time / len(time)) + 0.3 * rng.standard_normal(len(time)), qid
+
+
+@pytest.mark.parametrize(("n", "least"), [(25, 0.925), (100, 0.94)])
+def test_intervals_over_strata_of_mixed_sizes_hold_the_true_index(n, least):
+    rng = np.random.default_rng([77, n])
+    time, score, qid = strata_of_mixed_sizes(rng, 4000)
+    pool = Concordance()(time, score, qid=qid)
+    right, pairs = pool.orders.stratum_right, pool.orders.stratum_pairs
+    truth, held = pool.mean, []
+    for _ in range(2000):
+        drawn = rng.integers(len(pairs), size=n)
+        low, high = mean_interval(right[drawn] / pairs[drawn], 0.95, "", (0.0, 1.0), pairs[drawn])
+        held.append(low <= truth <= high)
+    assert np.mean(held) >= least
+
+
+def test_strata_that_leave_whole_have_the_interval_of_a_weighted_mean():
+    time, score, qid = strata_of_mixed_sizes(np.random.default_rng(0), 12)
+    result = Concordance()(time, score, qid=qid)
+    found = result.interval(groups=[f"centre {q}" for q in qid])
+    right, pairs = result.orders.stratum_right, result.orders.stratum_pairs
+    assert tuple(found) == pytest.approx(tuple(mean_interval(right / pairs, 0.95, "", (0.0, 1.0), pairs)))
+    assert found.method.startswith("jackknife over 12 groups")
+    # Strata that leave together are one group; a stratum that is cut has pairs between groups.
+    assert "jackknife over 4 groups" in result.interval(groups=qid // 3).method
+    codes = result._groups(np.arange(len(qid)) % 5)[0]
+    assert not result._are_separate(result._of_groups(codes)[1])
+    # The variance is that of the indices without each stratum; one large stratum leaves few degrees of freedom.
+    variance, degrees, _ = result._variance(qid)
+    without = (right.sum() - right) / (pairs.sum() - pairs)
+    assert variance == pytest.approx(11 / 12 * ((without - without.mean()) ** 2).sum())
+    assert degrees == pytest.approx(max(1.0, 11 / 12 * pairs.sum() ** 2 / (pairs**2).sum()))
+    assert degrees < 8
+    other = Concordance()(time, score[::-1], qid=qid)
+    assert result.minus(other, groups=qid).interval.width > result.minus(other).interval.width
+    assert result.interval(groups=qid).width > 0
+    same = Concordance()([1, 2, 3, 1, 2, 3], [1, 3, 2, 3, 1, 2], qid=[0, 0, 0, 1, 1, 1])
+    assert same.interval(groups=[0, 0, 0, 1, 1, 1]).width > 0
 
 
 def test_two_models_are_compared_on_the_same_items():

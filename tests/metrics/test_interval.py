@@ -4,8 +4,14 @@ from scipy.stats import bootstrap, norm, t
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import AUC, NDCG, MeasureResult, bootstrap_interval, get_measure, measure_names, paired_test
+from kernelrank.metrics.intervals import mean_interval
 from tests.oracles import auc as auc_oracle
-from tests.oracles.mean_intervals import proportion_interval, skewness_interval, variance_function_interval
+from tests.oracles.mean_intervals import (
+    proportion_interval,
+    skewness_interval,
+    variance_function_interval,
+    weighted_interval,
+)
 
 UNIT = (0.0, 1.0)
 
@@ -62,6 +68,26 @@ def test_the_interval_holds_the_mean_and_stays_within_the_range(seed):
     mirrored = result_of(low + high - values, (low, high)).interval()
     ends = low + high - mirrored.high, low + high - mirrored.low
     assert ends == pytest.approx(tuple(result.interval()), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_equal_weights_change_nothing(name):
+    values, chances, bounds = POPULATIONS[name]
+    drawn = np.random.default_rng(4).choice(values, size=15, p=chances)
+    expected = tuple(mean_interval(drawn, 0.95, "", bounds))
+    assert tuple(mean_interval(drawn, 0.95, "", bounds, np.full(15, 7.0))) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95])
+@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize("spread", [0.0, 0.5, 2.0])
+def test_the_interval_of_a_weighted_mean(name, spread, confidence):
+    values, chances, bounds = POPULATIONS[name]
+    rng = np.random.default_rng(6)
+    drawn = rng.choice(values, size=12, p=chances)
+    weights = np.exp(spread * rng.standard_normal(12))
+    found = mean_interval(drawn, confidence, "", bounds, weights)
+    assert tuple(found) == pytest.approx(weighted_interval(drawn, weights, bounds, confidence), rel=1e-8, abs=1e-8)
 
 
 def test_equal_values_have_no_width_unless_they_are_at_a_bound():

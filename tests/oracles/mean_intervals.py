@@ -52,3 +52,33 @@ def proportion_interval(values, bounds, confidence):
         return bounds
     n, m = len(values), np.mean(values)
     return variance_function_interval(values, bounds, confidence, (m - bounds[0]) * (bounds[1] - m) * n / (n - 1))
+
+
+def weighted_interval(values, weights, bounds, confidence):
+    """Return the hull of the two intervals of a weighted mean, inside the widest one; every value leaves once."""
+    n, m, k = len(values), np.average(values, weights=weights), weights.sum() ** 2 / (weights**2).sum()
+    rest = np.arange(n)
+    without = [np.average(values[rest != i], weights=weights[rest != i]) for i in range(n)]
+    s = np.sqrt((n - 1) / n * np.sum((np.array(without) - m) ** 2))
+    degrees = max(1.0, (n - 1) * k / n)
+    q, (low, high) = t.ppf((1 + confidence) / 2, degrees), bounds
+    e, bounded = weights / weights.sum() * (values - m), np.isfinite(high - low)
+
+    def within(std):
+        """The means x with |m - x| ≤ q std(x)."""
+        ends = bounds if bounded else (m - 1000 * s, m + 1000 * s)
+        return [brentq(lambda x: abs(m - x) - q * std(x), *sorted((m, end)), xtol=1e-14) for end in ends]
+
+    spread = (m - low) * (high - m)
+    parts = [within(lambda x: s * np.sqrt((x - low) * (high - x) / spread) if bounded else s)]
+    widest = within(lambda x: np.sqrt((x - low) * (high - x) / degrees)) if bounded else bounds
+    skewed = []
+    for side in (-1, 1):
+        b = k / n * np.sum(e**3) / np.sum(e**2) ** 1.5 + side * 0.5 * np.sqrt(6) / n
+
+        def excess(T, b=b, side=side):
+            return T + b * T**2 / 3 + b**2 * T**3 / 27 + b / 6 + side * q
+
+        skewed.append(m - s * brentq(excess, -1e4, 1e4, xtol=1e-13))
+    parts.append(skewed)
+    return max(widest[0], min(p[0] for p in parts)), min(widest[1], max(p[1] for p in parts))

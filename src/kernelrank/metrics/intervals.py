@@ -21,6 +21,13 @@ No values between two bounds vary more than those that are all at one of them, a
 of at most n / (n - 1), and the interval is never wider than Wilson's for this. If all values are equal, there is
 nothing to estimate a variance from: at a bound, the interval is that widest one, and elsewhere it has no width.
 
+**Weighted mean.** The index of all pairs of several groups is the mean ``m = Σ h v`` of the indices v of the groups,
+with their shares h of all pairs. Where a few groups have most of the pairs, their deviations are all that the variance
+is estimated from, and two changes allow for this; with equal shares they change nothing. The variance is that of the
+jackknife, ``(n - 1) / n Σ (h (v - m) / (1 - h))²``, and Student's distribution has ``(n - 1) k / n`` degrees of freedom
+for the effective number ``k = 1 / Σ h²`` of groups. The skewness b of the sum, ``Σ e³ / (Σ e²)^1.5`` for
+``e = h (v - m)``, is that of a single deviation where one share is large, and is multiplied by ``k / n``.
+
 References
 ----------
 .. [Hal92] Hall (1992). On the removal of skewness by transformation. Journal of the Royal Statistical Society B 54(1).
@@ -135,42 +142,58 @@ def wilson_interval(value: float, n: float, confidence: float, method: str, degr
     return Interval(low, high, confidence, method)
 
 
-def mean_interval(values: Float, confidence: float, method: str, bounds: tuple[float, float] = UNBOUNDED) -> Interval:
+def mean_interval(
+    values: Float,
+    confidence: float,
+    method: str,
+    bounds: tuple[float, float] = UNBOUNDED,
+    weights: Float | None = None,
+) -> Interval:
     """Return an interval of the mean of independent values that may be skewed; see the head of this file.
 
     O(n) time and memory.
 
-    Shapes: values (n,).
+    Shapes: values, weights (n,).
 
     bounds: The lowest and the highest possible value, infinite where there is none.
+    weights: All equal unless given; else above zero, and two at least.
     """
-    n, mean = len(values), float(values.mean())
-    errors = values - mean
-    variance = float(errors @ errors) / (n - 1)
+    n = len(values)
+    shares = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+    mean, degrees = float(shares @ values), effective_degrees(shares)
+    errors = shares * (values - mean)
+    variance = (n - 1) / n * float(np.sum((errors / (1.0 - shares)) ** 2))
     low, high = bounds
-    reach, bounded = float(stdtrit(n - 1, (1 + confidence) / 2)), bool(np.isfinite(high - low))
+    reach, bounded = float(stdtrit(degrees, (1 + confidence) / 2)), bool(np.isfinite(high - low))
     # Equal values: rounding of their mean must not pass for a variance.
     if np.ptp(values) == 0:
         variance, mean = 0.0, float(values[0])
     if variance == 0 and not (bounded and mean in bounds):
         return Interval(mean, mean, confidence, method)
-    ends = mean + np.sqrt(variance / n) * np.array([-reach, reach])
+    ends = mean + np.sqrt(variance) * np.array([-reach, reach])
     widest = np.array(bounds)
     if bounded:
         share = min(1.0, max(0.0, (mean - low) / (high - low)))
         spread = share * (1 - share) * (high - low) ** 2
-        proportion, own = n - 1.0, n * spread / variance if variance > 0 else n - 1.0
+        own = spread / variance if variance > 0 else degrees
         widest, ends = (
-            low + (high - low) * np.array(list(wilson_interval(share, size, confidence, "", n - 1)))
-            for size in (proportion, max(proportion, own))
+            low + (high - low) * np.array(list(wilson_interval(share, number, confidence, "", degrees)))
+            for number in (degrees, max(degrees, own))
         )
     if variance > 0:
-        skewness, doubt = float(np.mean(errors**3)) / (variance * (n - 1) / n) ** 1.5, 0.5 * np.sqrt(6.0 / n)
-        below, above = (_without_skewness(-side * reach, (skewness + side * doubt) / np.sqrt(n)) for side in (-1, 1))
-        skewed = mean - np.sqrt(variance / n) * np.array([below, above])
+        skewness = float(np.sum(errors**3)) / (n * float(shares @ shares) * float(errors @ errors) ** 1.5)
+        doubt = 0.5 * np.sqrt(6.0) / n
+        below, above = (_without_skewness(-side * reach, skewness + side * doubt) for side in (-1, 1))
+        skewed = mean - np.sqrt(variance) * np.array([below, above])
         ends = np.array([min(ends[0], skewed[0]), max(ends[1], skewed[1])])
     ends = np.clip(ends, *widest)
     return Interval(min(float(ends[0]), mean), max(float(ends[1]), mean), confidence, method)
+
+
+def effective_degrees(weights: Float) -> float:
+    """Return the degrees of freedom of the variance of a weighted mean, at least one: n - 1 for equal weights."""
+    n = len(weights)
+    return max(1.0, (n - 1) / n * float(weights.sum() ** 2 / (weights @ weights)))
 
 
 def _without_skewness(q: float, b: float) -> float:

@@ -8,8 +8,9 @@ half, and D that of all pairs, the index is :math:`N / D`; strata add up N and D
 
 **Interval.** The index without item j is :math:`(N - N_j) / (D - D_j)`, with the weights of the pairs of j, all from
 two sweeps. These jackknife values estimate the variance of the U-statistic; those of a group of items that depend on
-each other leave together. The interval is that of an AUC
-(`kernelrank.metrics.roc`), with Student's quantile.
+each other leave together. The interval is that of an AUC (`kernelrank.metrics.roc`), with Student's quantile. Where no
+pair is between two groups, as with whole strata, the index is the mean of those of the groups, weighted by their pairs,
+and the interval is that of such a mean (`kernelrank.metrics.intervals`).
 
 References
 ----------
@@ -35,7 +36,7 @@ from kernelrank.base.results import Estimates, Result
 from kernelrank.base.text import p_is, pvalue
 from kernelrank.base.validation import check_confidence
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.metrics.intervals import FIXED, Interval, percentile_interval
+from kernelrank.metrics.intervals import FIXED, Interval, effective_degrees, mean_interval, percentile_interval
 from kernelrank.metrics.measure import FloatArray, JudgedItems, Measure, MeasureResult, check_option, read_items
 from kernelrank.metrics.roc import EDGE, score_interval
 
@@ -329,7 +330,8 @@ class ConcordanceResult(MeasureResult):
             Items that depend on each other, such as those of one hospital or patient; each item is one unless given.
         method : {"jackknife", "bootstrap"}, default="jackknife"
             The U-statistic's variance from the index without each group, in an interval of score type; or percentiles
-            of the index over groups that are drawn with replacement.
+            of the index over groups that are drawn with replacement. Groups of whole strata have no pair in common:
+            their jackknife interval is corrected for skewness, and for few groups having most of the pairs.
         n_resamples, random_state
             For the bootstrap.
 
@@ -354,8 +356,14 @@ class ConcordanceResult(MeasureResult):
             return self._bootstrap(codes, noun, confidence, n_resamples, random_state)
         if method != "jackknife":
             raise InvalidInputError(f"Expected method='jackknife' or 'bootstrap'; got {method!r}.")
-        variance, degrees = _jackknife(self._without(codes))
-        return self._scored_interval(variance, degrees, confidence, f"jackknife over {codes.max() + 1} {noun}; {FIXED}")
+        how = f"jackknife over {codes.max() + 1} {noun}; {FIXED}"
+        right, pairs = self._of_groups(codes)
+        if self._are_separate(pairs):
+            found = mean_interval(np.minimum(right / pairs, 1.0), confidence, how, (0.0, 1.0), pairs)
+            if found.width > 0:
+                return found
+        variance, degrees = self._jackknife(codes)
+        return self._scored_interval(variance, degrees, confidence, how)
 
     def _scored_interval(self, variance: float, degrees: float, confidence: float, method: str) -> Interval:
         n = max(2, min(self.n_events, len(self.score)))
@@ -365,7 +373,7 @@ class ConcordanceResult(MeasureResult):
     def _variance(self, groups: Labels | None) -> tuple[float, float, str]:
         """Return the variance over items or groups, its degrees of freedom, and what they are."""
         codes, noun = self._groups(groups)
-        return *_jackknife(self._without(codes)), f"{codes.max() + 1} {noun}"
+        return *self._jackknife(codes), f"{codes.max() + 1} {noun}"
 
     def minus(
         self, other: ConcordanceResult, *, confidence: float = 0.95, groups: Labels | None = None
@@ -400,7 +408,7 @@ class ConcordanceResult(MeasureResult):
                 "Expected two results of the same measure on the same items, times and weights; they differ."
             )
         codes, noun = self._groups(groups)
-        variance, degrees = _jackknife(self._without(codes) - other._without(codes))
+        variance, degrees = self._jackknife(codes, other)
         difference = self.mean - other.mean
         half = stdtrit(degrees, 0.5 + confidence / 2) * np.sqrt(variance)
         interval = Interval(
@@ -425,21 +433,37 @@ class ConcordanceResult(MeasureResult):
         codes[taking_part] = np.unique(labels[taking_part], return_inverse=True)[1]
         return codes, "groups"
 
-    def _without(self, codes: Index) -> Float:
-        """Return the index without each group; a pair inside a group belongs to two of its items, and counts once."""
+    def _of_groups(self, codes: Index) -> tuple[Float, Float]:
+        """Return the right and all pairs of each group; a pair inside a group belongs to two items, and counts once."""
         right, pairs = self.orders.right, self.orders.pairs
         known, size = codes >= 0, int(codes.max()) + 1
         if size < int(known.sum()):
             labels = np.where(known, codes, size) * len(self.strata) + self.strata.codes
             inside = _orders(self.lifetimes, self.score, Queries.from_labels(labels, len(labels)), self.weight)
             right, pairs = right - inside.right / 2, pairs - inside.pairs / 2
-        totals = float(self.orders.stratum_right.sum()), float(self.orders.stratum_pairs.sum())
-        N, D = (
-            total - np.bincount(codes[known], weights=values[known], minlength=size)
-            for total, values in zip(totals, (right, pairs), strict=True)
-        )
-        without: Float = np.divide(N, D, out=np.full(size, self.mean), where=EDGE * totals[1] < D)
+        of_right = np.bincount(codes[known], weights=right[known], minlength=size).astype(np.float64)
+        return of_right, np.bincount(codes[known], weights=pairs[known], minlength=size).astype(np.float64)
+
+    def _are_separate(self, pairs: Float) -> bool:
+        """Whether there are two groups at least, and no pair is between two of them."""
+        return len(pairs) > 1 and bool(pairs.sum() <= (1 + 1e-9) * self.orders.stratum_pairs.sum())
+
+    def _without(self, codes: Index) -> Float:
+        """Return the index without each group."""
+        right, pairs = self._of_groups(codes)
+        total = float(self.orders.stratum_pairs.sum())
+        N, D = float(self.orders.stratum_right.sum()) - right, total - pairs
+        without: Float = np.divide(N, D, out=np.full(len(pairs), self.mean), where=EDGE * total < D)
         return without
+
+    def _jackknife(self, codes: Index, other: ConcordanceResult | None = None) -> tuple[float, float]:
+        """Return the jackknife variance of the index, or of its difference from another, and the degrees of freedom."""
+        values = self._without(codes) - (0.0 if other is None else other._without(codes))
+        n, pairs = len(values), self._of_groups(codes)[1]
+        if n < 2:
+            return np.inf, 1.0
+        degrees = effective_degrees(pairs) if self._are_separate(pairs) else n - 1.0
+        return (n - 1) / n * float(((values - values.mean()) ** 2).sum()), degrees
 
     def _bootstrap(
         self, codes: Index, noun: str, confidence: float, n_resamples: int, random_state: RandomStateLike
@@ -529,14 +553,6 @@ class ConcordanceDifference(Result):
 def _orders(lifetimes: Lifetimes, score: Float, strata: Queries, weight: Float) -> KnownOrders:
     assert lifetimes.weight is not None
     return KnownOrders.of(lifetimes.time, lifetimes.event, score, strata, weight, lifetimes.weight)
-
-
-def _jackknife(values: FloatArray) -> tuple[float, float]:
-    """Return the jackknife variance of what the values leave out one group of, and its degrees of freedom."""
-    n = len(values)
-    if n < 2:
-        return np.inf, 1.0
-    return (n - 1) / n * float(((values - values.mean()) ** 2).sum()), n - 1.0
 
 
 # Concordance sweeps ---------------------------------------------------------------------------------------------------
