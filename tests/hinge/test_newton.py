@@ -152,28 +152,6 @@ def test_a_sample_that_is_solved_first_saves_steps(loss, many, monkeypatch):
         assert sampled.objective == pytest.approx(cold.objective, rel=2e-5)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_the_hessian_of_a_sample_saves_products_with_all_items(loss, monkeypatch):
-    X, y, qid = draw(20_000, 3, n_levels=20_000, n_queries=1, seed=5)
-    alpha, sizes = 1e-2 * len(y) * (len(y) - 1) / 2, []
-    cold = solve(Newton(loss, 1e-6), X, y, qid, alpha)
-    monkeypatch.setattr("kernelrank.hinge.newton.LARGE", 3_000)
-    solved = _Path._solve
-    monkeypatch.setattr(
-        _Path, "_solve", lambda path, *rest: (sizes.append(path.problem.features.n_items), solved(path, *rest))[1]
-    )
-    sampled = solve(Newton(loss, 1e-3), X, y, qid, alpha)
-    assert sampled.n_iter == 1
-    assert max(sizes) < 3_000
-    assert sampled.gap <= 1e-3
-    assert cold.objective * (1 - 1e-6) <= sampled.objective <= cold.objective * (1 + 1e-3)
-    # For less of a gap the sample will not do.
-    exact = solve(Newton(loss, 1e-6), X, y, qid, alpha)
-    assert max(sizes) == len(y)
-    assert exact.gap <= 1e-6
-    assert exact.objective == pytest.approx(cold.objective, rel=2e-6)
-
-
 def test_a_sample_without_a_pair_is_done_without(monkeypatch):
     monkeypatch.setattr("kernelrank.hinge.newton.LARGE", 2)
     X = np.random.default_rng(0).standard_normal((40, 2))

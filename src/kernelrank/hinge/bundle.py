@@ -32,15 +32,6 @@ from kernelrank.hinge.problem import (
 )
 from kernelrank.solvers.base import Step
 
-BEYOND = 0.1
-"""How far from the best point to the planes' minimum the next plane touches the loss."""
-
-FLAT = 0.05
-"""The share of the first slope at which the search ends."""
-
-PATIENCE = 8
-"""After so many steps in which neither bound got better, rounding is taken to be the cause."""
-
 
 @dataclass(frozen=True)
 class Bundle(PairSolver):
@@ -100,7 +91,8 @@ class BundlePath:
     @property
     def exhausted(self) -> bool:
         """Whether no bound improves, or rounding errors alone are as large as the requested gap."""
-        return self.stale >= PATIENCE or self.rounding > self.tol
+        # After eight steps in which neither bound got better, rounding is taken to be the cause.
+        return self.stale >= 8 or self.rounding > self.tol
 
     def certify(self) -> Certificate:
         """Prove the gap of the best point by the planes."""
@@ -140,12 +132,12 @@ class BundlePath:
         d = aim - self.best
         d_scores = self.problem.features.multiply(d)
         line = Line(self.loss, self.alpha, self.best, self.scores, d, d_scores)
-        t, point = search(line, self.point, 1.0 if self.n_iter == 1 else 0.5, FLAT)
+        t, point = search(line, self.point, 1.0 if self.n_iter == 1 else 0.5, 0.05)
         if t > 0 and self._accept(self.best + t * d, self.scores + t * d_scores, point):
             better = True
         else:
             t = 0.0
-        beyond = BEYOND * (1.0 - t)
+        beyond = 0.1 * (1.0 - t)  # from the best point towards the minimum of the planes
         w, scores = self.best + beyond * d, self.scores + beyond * d_scores
         point = self.loss.at(scores)
         self._touch(point)

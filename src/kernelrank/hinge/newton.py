@@ -26,9 +26,6 @@ rounding leaves nothing of a band as narrow as the gap needs, cutting planes go 
 smoothing.
 
 A large problem is first solved for a sample of its items. From that minimum, all items need only a step or two.
-The Hessian of the sample serves for the first of these [BCNN11]_ where it should close the gap: from s items it differs
-by a relative error of about ``√(r / s)``, so that such a step leaves about ``r / s`` of ``‖∇‖²``. Where that is
-little, the squared hinge needs no other Hessian.
 
 With many more dense columns than items, w lies in the span of the items. The steps are taken there, on an m × m factor,
 and the certificate is that of the columns themselves.
@@ -77,34 +74,13 @@ LARGE, SHARE, EIGHTH = 30_000, 0.125, 100_000
 """With more items than that, an eighth of them is solved first, and so on down; of more than `EIGHTH` items a share
 that falls with the cube root of their number, for the error of a sample falls with its size and not with its share."""
 
-COARSE = 100.0
-"""A sample of fewer than r / (COARSE tol) items is too far from the minimum for a band as narrow as the gap needs."""
-
-FORCING, FINAL, CAREFUL = 0.05, 0.02, 0.01
-"""The relative residual at which conjugate gradients leave a Newton step; down to which they go where that should make
-it the last one; and that for the Hessian of a sample, whose products cost little."""
-
-UNLIKE = 1.5
-"""A step by the Hessian of a sample of s items leaves about r / s of the squared gradient, seldom more than this many
-times as much: 0.4 to 1.8, measured for r from 5 to 100 and s from 5,000 to 60,000."""
-
-LIKE, POOR = 0.01, 0.2
-"""With the squared hinge, whose Hessian changes little from step to step, a sample serves for all steps if each should
-leave no more than a hundredth: such steps cost a third of others. It is given up after a step that leaves more than a
-fifth."""
+FORCING, FINAL = 0.05, 0.02
+"""The relative residual at which conjugate gradients leave a Newton step, and down to which they go where that should
+make it the last one."""
 
 CLOSE, CLOSER, SETTLED = 0.1, 0.3, 10.0
 """The smallest share of its width that a band shrinks to at once; that where systems are hard, when the next minimum is
 foretold from the last one; and how many times smaller than the slack the remainder of the gap has to be for that."""
-
-NARROWEST = 3e-8
-"""The narrowest band, in units of the largest score: below the root of the rounding unit β is mostly rounding."""
-
-PLANES = 200
-"""The largest number of cutting planes after the last step; more of them would take longer than all steps before."""
-
-PATIENCE = 8
-"""After so many steps in which neither a bound nor what is minimised got better, rounding is the cause."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +116,8 @@ class Newton(PairSolver):
             best, n_iter, exhausted = path.best, path.n_iter, path.exhausted
             if self._goes_on_by_planes(certificate, n_iter, stopped=stopped):
                 planes = path.finish()
-                found, stopped = follow(planes, self.tol, min(self.max_iter, n_iter + PLANES), step)
+                # More than 200 planes would take longer than all steps before.
+                found, stopped = follow(planes, self.tol, min(self.max_iter, n_iter + 200), step)
                 n_iter, exhausted = planes.n_iter, planes.n_iter < self.max_iter
                 if found.gap < certificate.gap:
                     best, certificate = planes.best, found
@@ -167,11 +144,12 @@ class Newton(PairSolver):
         if sample is None:
             return _Path(problem, alpha, self, problem.begin(None), WIDEST)
         path = self._settle(self._begin(sample, alpha * sample.pairs.total / problem.pairs.total, None))
-        if sample.size > COARSE * self.tol * sample.features.n_items:
+        # A sample of so few items is too far from the minimum for a band as narrow as the gap needs.
+        if sample.size > 100.0 * self.tol * sample.features.n_items:
             return _Path(problem, alpha, self, path.best, max(path.width, WARM))
         if path.narrow():  # the sample may have got by with a band that is too wide for all items
             path.advance()
-        return _Path(problem, alpha, self, path.w, path.width, sample=path)
+        return _Path(problem, alpha, self, path.w, path.width)
 
     def _settle(self, path: _Path, step: Step | None = None) -> _Path:
         """Take steps until the gap is closed, as it looks without a proof, or `step` stops them."""
@@ -186,20 +164,12 @@ class Newton(PairSolver):
 class _Path:
     """The point that Newton's method has come to, and the bounds that it has found on its way."""
 
-    def __init__(
-        self,
-        problem: PairProblem,
-        alpha: float,
-        options: Newton,
-        w: Float,
-        width: float,
-        sample: _Path | None = None,
-    ) -> None:
+    def __init__(self, problem: PairProblem, alpha: float, options: Newton, w: Float, width: float) -> None:
         self.problem, self.alpha, self.options, self.w, self.width = problem, alpha, options, w, width
-        self.sample, self.system = sample, NewtonSystem(problem, alpha)
+        self.system = NewtonSystem(problem, alpha)
         self.scores = problem.features.multiply(w)
         self.upper, self.lower, self.value = np.inf, 0.0, np.inf
-        self.rounding, self.n_iter, self.stale, self.before = 0.0, 0, 0, np.inf
+        self.rounding, self.n_iter, self.stale = 0.0, 0, 0
         self.plane: tuple[SmoothedHinge, Float, LossPoint, Float] | None = None
         self._arrive(self._loss().at(self.scores))
         if width < WIDEST:
@@ -230,11 +200,13 @@ class _Path:
     def exhausted(self) -> bool:
         """Whether no bound improves, the band has its smallest width, or rounding errors are as large as the gap."""
         narrow = self.options.loss == "hinge" and self.width <= self._narrowest
-        return self.stale >= PATIENCE or narrow or self.rounding > self.options.tol
+        # After eight steps in which neither a bound nor what is minimised got better, rounding is the cause.
+        return self.stale >= 8 or narrow or self.rounding > self.options.tol
 
     @property
     def _narrowest(self) -> float:
-        return NARROWEST * (1.0 + float(np.abs(self.scores).max()))
+        """The narrowest band: below the root of the rounding unit of the largest score, β is mostly rounding."""
+        return 3e-8 * (1.0 + float(np.abs(self.scores).max()))
 
     def certify(self) -> Certificate:
         """Prove the gap of the best point: the hinge by the best plane, the squared hinge by its gradient."""
@@ -331,21 +303,11 @@ class _Path:
         self._arrive(point)
 
     def _direction(self) -> tuple[Float, Float]:
-        """Return the Newton direction d, and Φ d, by the Hessian of the sample where that will do."""
-        if self.remainder > POOR * self.before:
-            self.sample = None
-        sample, aim, enough, self.before = self.sample, self._aim(), LIKE, self.remainder
-        if self.options.loss == "hinge":
-            self.sample, enough = None, 0.0
-        if sample is None or UNLIKE * len(self.w) / sample.problem.features.n_items > max(aim, enough):
-            return self._solve(self.gradient, float(np.sqrt(aim)) if FINAL**2 <= aim < FORCING**2 else FORCING)
-        d, _ = sample._solve(self.gradient * (sample.alpha / self.alpha), CAREFUL)
-        return d, self.problem.features.multiply(d)
-
-    def _aim(self) -> float:
-        """Return the share of the squared gradient that may be left, beside what smoothing takes of the gap."""
+        """Return the Newton direction d, and Φ d."""
+        # The share of the squared gradient that may be left, with what smoothing takes of the gap.
         allowed = (0.5 if self.options.loss == "hinge" else 0.9) * self.options.tol * self.upper
-        return allowed / self.remainder if self.remainder > allowed else 1.0
+        aim = allowed / self.remainder if self.remainder > allowed else 1.0
+        return self._solve(self.gradient, float(np.sqrt(aim)) if FINAL**2 <= aim < FORCING**2 else FORCING)
 
     def _solve(self, gradient: Float, forcing: float, curvature: Curvature | None = None) -> tuple[Float, Float]:
         """Solve ``(Φᵀ H Φ + 2 alpha I) d = -gradient``, with H of the present point unless given; also return Φ d."""
@@ -370,9 +332,6 @@ class _Path:
 INNER = 250
 """The largest number of conjugate-gradient steps in a Newton step."""
 
-HARD = 10
-"""From so many conjugate-gradient steps on a system is hard; with many items and few columns there are one to five."""
-
 FEWEST, FEW = 5, 4_000
 """Conjugate gradients always have so many steps before a factorisation is thought of, and there is none of more than
 that many items, for H_s, K_s and the factor take s² numbers each."""
@@ -383,9 +342,6 @@ DENSE, SPARSE = 20, 100
 KERNEL, MANY_KERNEL, MANY = 2.0, 0.4, 500
 """What one feature of a kernel between two items costs, in operations of a factorisation: with few items, and with more
 than `MANY`, whose products run at the full speed of BLAS."""
-
-FILLED = 0.1
-"""Up to this share of entries that are not zero, H_s is multiplied as a sparse matrix."""
 
 
 class NewtonSystem:
@@ -415,8 +371,11 @@ class NewtonSystem:
 
     @property
     def hard(self) -> bool:
-        """Whether conjugate gradients took many steps, because the system is far from its preconditioner."""
-        return self.steps >= HARD
+        """Whether conjugate gradients took many steps, because the system is far from its preconditioner.
+
+        With many items and few columns there are one to five.
+        """
+        return self.steps >= 10
 
     def _steps_worth_a_factor(self, s: int) -> int:
         """Return how many conjugate-gradient steps cost as much as a factorisation for s items."""
@@ -451,7 +410,7 @@ class NewtonSystem:
         """Return the inverse of the whole system, as a function."""
         items, H = curvature.matrix()
         features, two_alpha = self.problem.features, 2.0 * self.alpha
-        few_filled = csr_array(H) if np.count_nonzero(H) < FILLED * H.size else H
+        few_filled = csr_array(H) if np.count_nonzero(H) < 0.1 * H.size else H
         if self._by_columns(len(items)):
             rows = features.rows(items)
             A: Float = rows.T @ (few_filled @ rows)

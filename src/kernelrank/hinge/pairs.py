@@ -471,15 +471,14 @@ class Curvature:
 #
 # A sum of n terms, in whatever order, is off by at most ``sum_error(n)`` times the sum of their absolute values.
 
-UNIT = float(np.finfo(np.float64).eps) / 2.0
-
 
 def sum_error(terms: float) -> float:
     """Return the largest relative error of a sum of n terms, ``n u / (1 - n u)``.
 
     u is half the distance from one to the next number.
     """
-    return terms * UNIT / (1.0 - min(terms * UNIT, 0.5))
+    part = terms * float(np.finfo(np.float64).eps) / 2.0
+    return part / (1.0 - min(part, 0.5))
 
 
 @dataclass(frozen=True)

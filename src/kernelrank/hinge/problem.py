@@ -40,10 +40,6 @@ STEPS = 32
 """By how many roundings scores that were kept up to date may differ from those computed anew."""
 
 
-ROUGH = 0.1
-"""The share of the gap asked for that a rough bound of rounding may take at first."""
-
-
 @dataclass(frozen=True)
 class Certificate:
     """What is proved about w."""
@@ -171,8 +167,8 @@ class Proof:
 def prove(
     certify: Callable[[Proof], Certificate], problem: PairProblem, loss: PairLoss, alpha: float, tol: float
 ) -> Certificate:
-    """Prove a gap of `tol`, with rough bounds of rounding errors if they suffice, else with sharp ones."""
-    found = certify(Proof(problem, loss, alpha, ROUGH * tol))
+    """Prove a gap of `tol`, with rounding errors bounded by a tenth of it if that suffices, else sharply."""
+    found = certify(Proof(problem, loss, alpha, 0.1 * tol))
     return found if found.gap <= tol else certify(Proof(problem, loss, alpha, 0.0))
 
 
@@ -225,15 +221,9 @@ def follow(path: Path, tol: float, max_iter: int, step: Step | None) -> tuple[Ce
 GRAM_COLUMNS = 1_000
 """Up to so many dense columns the Gram matrix of all pairs preconditions; beyond, its diagonal does."""
 
-INDEPENDENT = 1e-6
-"""Items whose Gram matrix has at least this reciprocal condition number keep ten digits in a factor of it."""
-
 WIDE, WIDE_BYTES = 2, 2**30
 """With more than so many times as many columns as items, the problem is solved in the span of the items first, while a
 basis of it takes no more memory than that."""
-
-SMALL = 2**20
-"""Up to so many features in all, waking a second thread for a product costs more than the product."""
 
 MANY_QUERIES = 1_000
 """From so many queries on a sample takes whole queries, below it takes items."""
@@ -283,9 +273,8 @@ class PairProblem:
         return self.features.column_magnitudes()
 
     def threads(self) -> AbstractContextManager[object]:
-        """Return a context in which a small problem has one thread."""
-        small = self.size * self.features.n_items <= SMALL
-        return one_thread() if small else nullcontext()
+        """Return a context in which a small problem has one thread: waking a second costs more than its products."""
+        return one_thread() if self.size * self.features.n_items <= 2**20 else nullcontext()
 
     def sample(self, share: float) -> PairProblem | None:
         """Return the problem of a random share of the items, whole queries where there are many; None if none is left.
@@ -364,7 +353,8 @@ class ItemSpan:
         gram = rows @ rows.T
         norm = float(np.abs(gram).sum(axis=0).max())
         factor, failed_at = lapack.dpotrf(gram, clean=1)
-        if failed_at == 0 and lapack.dpocon(factor, norm)[0] >= INDEPENDENT:
+        # With this reciprocal condition number, a factor of the Gram matrix keeps ten digits.
+        if failed_at == 0 and lapack.dpocon(factor, norm)[0] >= 1e-6:
             return cls(rows, factor), factor
         Q, R = qr(X.T.astype(np.float64), overwrite_a=True, mode="economic", check_finite=False)
         return cls(Q.T, None), R
@@ -424,15 +414,6 @@ def pairs_of(comparisons: Comparisons) -> Pairs:
 
 Point = TypeVar("Point")
 
-ENOUGH = 0.3
-"""A slope that has fallen to this share of the first one ends the search."""
-
-MOST = 20
-"""The largest number of slopes."""
-
-SHORTER = 8.0
-"""The factor by which a step is made shorter where the slope is not finite."""
-
 
 class ConvexLine(Protocol[Point]):
     """A convex objective along a search direction; t is the step length."""
@@ -465,21 +446,21 @@ class Line:
         return norm + float(point.gradient @ self.d_scores)
 
 
-def search(line: ConvexLine[Point], first: Point, t: float, enough: float = ENOUGH) -> tuple[float, Point]:
-    """Find where the slope is nearly zero."""
+def search(line: ConvexLine[Point], first: Point, t: float, enough: float = 0.3) -> tuple[float, Point]:
+    """Find where the slope has fallen to a share of the first one, from at most twenty slopes."""
     low, high = 0.0, np.inf
     at_low = slope = line.slope(0.0, first)
     if not slope < 0:
         return 0.0, first
     at_high, kept, point = np.inf, 0, first
-    for _ in range(MOST):
+    for _ in range(20):
         point = line.at(t)
         found = line.slope(t, point)
         if abs(found) <= enough * abs(slope):
             return t, point
         if not np.isfinite(found):  # an overflow: the step is far too long
             high, at_high = t, np.inf
-            t = low + (t - low) / SHORTER
+            t = low + (t - low) / 8.0
             continue
         if found < 0:
             low, at_low, kept = t, found, min(kept, 0) - 1
@@ -491,7 +472,7 @@ def search(line: ConvexLine[Point], first: Point, t: float, enough: float = ENOU
             t = 2.0 * t if kept > -3 else 8.0 * t
             continue
         if np.isinf(at_high):
-            t = low + (high - low) / SHORTER
+            t = low + (high - low) / 8.0
             continue
         t = (low * at_high - high * at_low) / (at_high - at_low)
         t = float(np.clip(t, low + 0.02 * (high - low), high - 0.02 * (high - low)))

@@ -204,9 +204,6 @@ def rounded_mass(scores: Float, values: Float, bounds: Index, low: float, high: 
 CHUNKED_BYTES = 2**21
 """From this size on, a tree is cut."""
 
-BITS = 15
-"""A chunk has two to this power levels, so that its tree has half a mebibyte at most."""
-
 Sweep: TypeAlias = Callable[..., Complex]
 """`sums_below` or `sums_above`."""
 
@@ -214,7 +211,8 @@ Sweep: TypeAlias = Callable[..., Complex]
 class LevelChunks:
     """Items of queries, each in the order of its scores, brought together by the chunks of their levels.
 
-    O(m) time and memory to build; sweeps take O(m log n) time as without chunks, in two parts.
+    O(m) time and memory to build; sweeps take O(m log n) time as without chunks, in two parts. A chunk has two to the
+    power `bits` levels, so that its tree has half a mebibyte at most.
 
     Shapes: scores (m,), levels (m,).
 
@@ -222,7 +220,7 @@ class LevelChunks:
     """
 
     def __init__(
-        self, scores: Float, levels: NDArray[np.int32], bounds: Index, n_levels: Index, *, bits: int = BITS
+        self, scores: Float, levels: NDArray[np.int32], bounds: Index, n_levels: Index, *, bits: int = 15
     ) -> None:
         n_chunks = ((n_levels - 1) >> bits) + 1
         m = len(levels)

@@ -18,9 +18,6 @@ DENSE_LIMIT = 5_000
 ENOUGH, EXACT = 1e-5, 1e-10
 """The tolerance where conjugate gradients are chosen, and where they are asked for."""
 
-FEW_ALPHAS = 5
-"""Up to so many factorisations cost less than the tridiagonal form."""
-
 DIRECT_LIMIT = 20_000
 """The largest system that is factorised at all: 3.2 GB and some 2.7·10¹² multiplications."""
 
@@ -76,7 +73,7 @@ def choose_solver(
         return iterate
     if n_alphas == 1 and features.primal is None and comparisons.sparse_laplacian:
         return LaplacianSystem()
-    return Cholesky() if n_alphas <= FEW_ALPHAS else Tridiagonal()
+    return Cholesky() if n_alphas <= 5 else Tridiagonal()  # up to five factorisations cost less
 
 
 def get_solver(

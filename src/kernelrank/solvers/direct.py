@@ -210,9 +210,6 @@ def refuse_negative(smallest: float, largest: float, rounding: float) -> None:
 # ``T + alpha I`` indefinite, an alpha is solved by Cholesky's factorisation of A: LAPACK leaves what stands on one side
 # of the diagonal as it was.
 
-BLOCK = 64
-"""So many reflections are applied at once."""
-
 
 @dataclass(frozen=True)
 class TridiagonalForm:
@@ -304,8 +301,8 @@ def _turn(trans: Literal["N", "T"], reflections: Float, scales: Float, V: Float)
     """Return ``Q V`` or ``Qᵀ V``."""
     turned = np.array(V, order="F")
     if len(scales):
-        rest = np.asfortranarray(turned[1:])
-        turned[1:] = lapack.dormqr("L", trans, reflections, scales, rest, BLOCK * max(1, V.shape[1]), overwrite_c=1)[0]
+        rest, room = np.asfortranarray(turned[1:]), 64 * max(1, V.shape[1])  # for 64 reflections at once
+        turned[1:] = lapack.dormqr("L", trans, reflections, scales, rest, room, overwrite_c=1)[0]
     return turned
 
 
@@ -326,12 +323,6 @@ def _turn(trans: Literal["N", "T"], reflections: Float, scales: Float, V: Float)
 #   symmetric form is used after all; it estimates how many digits are lost.
 # * **Indefinite kernels** are an error in the symmetric form. So a kernel that is not positive semidefinite by
 #   construction is first factorised itself, which costs half as much again.
-
-CORRECTIONS = 3
-"""How many corrections a solution gets at most."""
-
-TRIFLE = 1e-10
-"""A correction that changes predictions by no more is the last one."""
 
 
 @dataclass(frozen=True)
@@ -375,7 +366,7 @@ class LaplacianSystem(Solver[CentredKernel]):
 
 
 def _solve(state: CentredKernel, alpha: float) -> Float | None:
-    """Return the solution, or None where predictions would lose digits."""
+    """Return the solution, with three corrections at most, or None where predictions would lose digits."""
     graph, K = state.comparisons, state.K
     system = np.empty_like(K)
     for columns in blocks(len(K), 8 * len(K)):
@@ -385,11 +376,11 @@ def _solve(state: CentredKernel, alpha: float) -> Float | None:
     b = graph.target()
     parts = Grouping(graph.parts, int(graph.parts.max()) + 1, np.ones(len(K)))
     a, f = np.zeros_like(b), np.zeros_like(b)
-    for _ in range(0 if singular else 1 + CORRECTIONS):
+    for _ in range(0 if singular else 4):
         residual = parts.subtract_means(b - alpha * a - graph.apply(f))
         a = parts.subtract_means(a + lapack.dgetrs(factors, pivots, residual, trans=1)[0])
         before, f = f, K @ a
-        if np.all(_spread(graph, f - before) <= TRIFLE * _spread(graph, f)):
+        if np.all(_spread(graph, f - before) <= 1e-10 * _spread(graph, f)):
             return a
     return None
 

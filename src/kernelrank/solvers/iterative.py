@@ -37,9 +37,6 @@ from kernelrank.features import Features
 from kernelrank.solvers.base import Solution, Solver, Step
 from kernelrank.solvers.direct import Cholesky, spectrum
 
-UNEVEN = 30.0
-"""Columns differ much where the largest squared length is so many times the median."""
-
 STRETCH = 5
 """The fewest steps from which the rate is estimated at which the error falls; for twice as many steps there is none."""
 
@@ -265,8 +262,8 @@ class _ScoreError:
 
 
 def differ_much(diagonal: Float) -> bool:
-    """Whether the squared lengths of columns differ by orders of magnitude."""
-    return float(diagonal.max(initial=0.0)) > UNEVEN * float(np.median(diagonal))
+    """Whether the largest squared length of a column is 30 times the median."""
+    return float(diagonal.max(initial=0.0)) > 30.0 * float(np.median(diagonal))
 
 
 def by_diagonal(diagonal: Float) -> Precondition:
@@ -489,9 +486,6 @@ MOST_HEAVY, HEAVY_BYTES = 1_000, 2**27
 FEWEST_HEAVY = 100
 """With fewer, this takes longer than it saves."""
 
-LEAST_SHARE = 0.01
-"""What the diagonal is at least, beside its mean."""
-
 DRIFT = 3.0
 """The true residual may be so many times `tol` at the end."""
 
@@ -613,7 +607,7 @@ class _Division:
     def __init__(self, state: HeavySystem, alpha: float) -> None:
         self.graph, self.heavy, self.transposed = state.comparisons, state.heavy, state.heavy_transposed
         squares = state.light_squares
-        D = np.maximum(squares, LEAST_SHARE * squares.mean()) + alpha
+        D = np.maximum(squares, 0.01 * squares.mean()) + alpha
         self.inverse_diagonal = (1.0 / D)[:, None]
         S = self.graph.root_gram(self.heavy, 1.0 / D).T  # symmetric, in the order that LAPACK overwrites
         S[np.diag_indices_from(S)] += 1.0

@@ -42,23 +42,14 @@ from kernelrank.features import Features
 
 EPSILON = float(np.finfo(np.float64).eps)
 
-PROBES = 4
-"""The number of random right-hand sides."""
-
 MARGIN = 2.0
 """By how much an estimated error is made larger: estimates are seldom too small by more than that."""
 
 SPECTRUM_GROWTH = {True: 4.0, False: 1.5}
 """A spectrum is less exact than a factorisation, in the primal above all, whose matrix has fewer errors of its own."""
 
-COEFFICIENT_MARGIN = 4.0
-"""The rounding of the kernel of a basis counts so much: it enters the features, and the predictions once more."""
-
 TOLERATED = 1e-6
 """The relative error of predictions from which on there is a warning."""
-
-UNEXPLAINED = 1e-3
-"""Predictions that vary less than this beside the scores count as if they varied so much."""
 
 
 def overflow_is_checked() -> np.errstate:
@@ -175,26 +166,17 @@ class Rounding:
         """
         if self._largest_value <= alpha:
             return 0.0  # alpha is not small relative to A
-        if self.primal and x.shape[1] == 1 and isinstance(sums, float):
-            # The bound of below for one output, in few operations: a path asks for it at every alpha.
-            w = x[:, 0]
-            explained = float(w @ (b[:, 0] - alpha * w))
-            if 0.0 < explained < math.inf:
-                scaled = self.root[:, 0] * w
-                size = EPSILON * self.growth * math.sqrt(float(scaled @ scaled)) * self._most(alpha)
-                one = MARGIN * (size + COEFFICIENT_MARGIN * EPSILON * sums) / math.sqrt(explained)
-                if one <= TOLERATED:
-                    return one
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             sizes = EPSILON * self.growth * _lengths(self.root, x)
-            rest = COEFFICIENT_MARGIN * EPSILON * sums
+            rest = 4.0 * EPSILON * sums  # it enters the features, and the predictions once more
             spread = self._spread(x, b, alpha)
             bound = _largest((sizes * self._most(alpha) + rest) / spread)
             if bound <= TOLERATED:
                 return bound
-            g = self.root * np.random.default_rng(0).standard_normal((len(x), PROBES)) / np.sqrt(len(x))
+            g = self.root * np.random.default_rng(0).standard_normal((len(x), 4)) / np.sqrt(len(x))
             errors = sizes * np.sqrt(np.mean(self._spread(solve(g), g, alpha) ** 2)) + rest
-            return _largest(errors / np.maximum(spread, UNEXPLAINED * self._scores(b)))
+            # Predictions that vary less than a thousandth of the scores count as if they varied so much.
+            return _largest(errors / np.maximum(spread, 1e-3 * self._scores(b)))
 
     def _most(self, alpha: float) -> float:
         """Return the largest error that a probe can be expected to show, whatever the other eigenvalues are."""
