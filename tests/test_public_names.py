@@ -134,10 +134,10 @@ ERRORS = {
 
 # What scripts write in a call; a new parameter goes to the end or is named only.
 SIGNATURES = {
-    "RankRLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
+    "RankRLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, metric=None, "
     "cost='auto', ties='include', query_weight='pairs', basis=None, solver='auto', tol=None, max_iter=None, "
     "warm_start=False, missing='error', random_state=None, verbose=False)",
-    "RLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
+    "RLS": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, metric=None, "
     "basis=None, solver='auto', tol=None, max_iter=None, warm_start=False, missing='error', random_state=None, "
     "verbose=False)",
     "RankRLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None, event=None, queries='whole')",
@@ -151,8 +151,9 @@ SIGNATURES = {
     "RankRLS.score_pairs": "(self, X, pairs, *, weight=None)",
     "RLS.fit": "(self, X, y=None, *, qid=None, sample_weight=None)",
     "RLS.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
-    "RLSClassifier": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, basis=None, "
-    "solver='auto', tol=None, max_iter=None, warm_start=False, random_state=None, verbose=False)",
+    "RLSClassifier": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
+    "metric=None, basis=None, solver='auto', tol=None, max_iter=None, warm_start=False, random_state=None, "
+    "verbose=False)",
     "RLSClassifier.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "RLSClassifier.decision_function": "(self, X)",
     "RLSClassifierCV.fit": "(self, X, y, *, qid=None, sample_weight=None)",
@@ -182,15 +183,15 @@ SIGNATURES = {
     "permutation_test": "(estimator, X, y, *, qid=None, statistic='auto', groups=None, n_permutations=None, "
     "n_jobs=None, random_state=None, alphas=None, verbose=False)",
     "RankSVM": "(alpha=1.0, *, loss='hinge', kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
-    "query_weight='pairs', basis=None, solver='auto', tol=0.001, max_iter=1000, warm_start=False, missing='error', "
-    "random_state=None, verbose=False)",
+    "metric=None, query_weight='pairs', basis=None, solver='auto', tol=0.001, max_iter=1000, warm_start=False, "
+    "missing='error', random_state=None, verbose=False)",
     "RankSVM.fit": "(self, X, y, *, qid=None, sample_weight=None, event=None)",
     "RankSVM.fit_pairs": "(self, X, pairs, *, weight=None)",
     "RankSVM.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None, event=None)",
     "RankSVM.score": "(self, X, y, *, qid=None, sample_weight=None, event=None)",
     "data.event_times": "(time, event=None, *, weight=None)",
     "metrics.Concordance": "(weighting='harrell', tau=None)",
-    "BradleyTerry": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
+    "BradleyTerry": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, metric=None, "
     "ties='half', side_bias=False, judge_effect=None, judge_alpha=0.5, basis=None, solver='auto', tol=1e-08, "
     "max_iter=100, random_state=None, verbose=False)",
     "BradleyTerry.fit": "(self, X, y, *, qid=None, sample_weight=None)",

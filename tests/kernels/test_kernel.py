@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, laplacian_kernel, pairwise_kernels
 
 from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import KERNEL_NAMES, Kernel
+from kernelrank.kernels import kernel as kernel_module
 
 X = np.abs(np.random.default_rng(0).standard_normal((7, 3)))
 Y = np.abs(np.random.default_rng(1).standard_normal((4, 3)))
@@ -85,3 +86,22 @@ def test_items_far_from_the_origin_keep_their_distances(name, offset):
     np.testing.assert_allclose(kernel.matrix(X), expected, atol=1e-14)
     np.testing.assert_allclose(kernel.matrix(X[:7], X), expected[:7], atol=1e-14)
     np.testing.assert_allclose(kernel.matrix(X, X[20:]), expected[:, 20:], atol=1e-14)
+
+
+@pytest.mark.parametrize("n", [1, 16, 37])
+def test_compiled_laplacian_equals_that_of_scikit_learn(monkeypatch, n):
+    monkeypatch.setattr(kernel_module, "MANY", 1)
+    random = np.random.default_rng(n)
+    X, Y = random.standard_normal((30, n)), random.standard_normal((11, n))
+    kernel = Kernel("laplacian", gamma=0.3)
+    np.testing.assert_allclose(kernel.matrix(X), laplacian_kernel(X, gamma=0.3), rtol=1e-12)
+    np.testing.assert_allclose(kernel.matrix(Y, X), laplacian_kernel(Y, X, gamma=0.3), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian"])
+def test_distances_are_kept_for_other_gammas(name):
+    X, kept = np.random.default_rng(0).standard_normal((40, 6)) + 100.0, {}
+    for gamma in (0.01, 0.3, 5.0):
+        kernel = Kernel(name, gamma=gamma)
+        np.testing.assert_allclose(kernel.matrix(X, distances=kept), kernel.matrix(X), rtol=1e-10, atol=1e-300)
+    assert list(kept) == [name]

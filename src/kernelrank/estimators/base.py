@@ -34,11 +34,22 @@ from kernelrank.features import (
     Features,
     FullKernel,
     ReducedSet,
+    WeightedColumns,
     basis_stream,
     choose_basis,
     kernel_scores,
 )
-from kernelrank.kernels import GAMMA_RULES, KERNEL_NAMES, GammaLike, Kernel, KernelLike, check_precomputed, takes_sparse
+from kernelrank.kernels import (
+    GAMMA_RULES,
+    KERNEL_NAMES,
+    GammaLike,
+    Kernel,
+    KernelLike,
+    MetricLike,
+    check_precomputed,
+    metric_root,
+    takes_sparse,
+)
 from kernelrank.solvers import SOLVER_NAMES, Cholesky, Solution, Solver, get_solver
 from kernelrank.solvers.base import Step
 from kernelrank.solvers.precision import check_finite, check_range, equations_in_range, one_warning, overflow_is_checked
@@ -163,6 +174,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
+        "metric": [StrOptions({"variance"}), "array-like", None],
         "basis": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "solver": [StrOptions(set(SOLVER_NAMES))],
         "tol": [Interval(Real, 0, None, closed="left"), None],
@@ -195,6 +207,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     warm_start: bool = False
     missing: str = "error"
     verbose: bool = False
+    metric: MetricLike = None
 
     @abstractmethod
     def _compare(
@@ -230,7 +243,8 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         return self._kernel_of_parameters() if fitted is None else fitted
 
     def _kernel_of_parameters(self) -> Kernel:
-        return Kernel(self.kernel, self.gamma, self.degree, self.coef0, dict(self.kernel_params or {}))
+        parameters = dict(self.kernel_params or {})
+        return Kernel(self.kernel, self.gamma, self.degree, self.coef0, parameters, metric_root(self.metric))
 
     @property
     def gamma_(self) -> float | None:
@@ -246,16 +260,19 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     def _settled(self, X: object, *, qid: object = None, sample_weight: object = None) -> Self:  # noqa: ARG002
         """Return a copy, not fitted, in which all that depends on the items but not on their labels is fixed.
 
-        Whatever is held out from one X shares it: the number that a rule for gamma gives, the basis that is drawn, and
-        the alphas that a search tries.
+        Whatever is held out from one X shares it: the numbers that rules for gamma and the metric give, the basis that
+        is drawn, and the alphas that a search tries.
         """
         settled: Self = clone(self)
         if self.verbose:
             settled.set_params(verbose=False)  # whatever holds out shows its own progress
-        if isinstance(self.gamma, str) and self._kernel_of_parameters().has_gamma:
+        if isinstance(self.metric, str) or (isinstance(self.gamma, str) and self._kernel_of_parameters().has_gamma):
             learner = clone(self)
             learner._check_items(X, reset=True)
-            settled.set_params(gamma=learner.gamma_)
+            if isinstance(self.gamma, str):
+                settled.set_params(gamma=learner.gamma_)
+            if isinstance(self.metric, str):
+                settled.set_params(metric=np.square(learner.kernel_.fixed_root))
         if self.basis is not None:
             settled.set_params(basis=self._draw_basis(num_samples(X)))
         return settled
@@ -289,7 +306,9 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         kernel = self._kernel()
         if self.basis is not None:
             return ReducedSet(kernel, X, self._draw_basis(X.shape[0]))
-        return ExplicitFeatures(X) if kernel.linear else FullKernel(kernel, X)
+        if not kernel.linear:
+            return FullKernel(kernel, X)
+        return ExplicitFeatures(X) if kernel.root is None else WeightedColumns(kernel, X)
 
     def _column_features(self, X: Matrix) -> ColumnFeatures:
         """Turn the items into columns; a kernel without a basis has all items for one. Columns are kept."""
@@ -436,7 +455,7 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
 
     def _start(self, features: Features, one_output: bool) -> Float | None:
         """Return the coefficients of an earlier fit as a warm start, if they fit the new problem."""
-        if features.basis is not None:
+        if features.basis is not None or (features.linear and self._kernel().root is not None):
             return None
         name = "coef_" if features.linear else "dual_coef_"
         earlier: Float | None = getattr(self, name, None)

@@ -167,7 +167,7 @@ class ScorePosterior(KernelLearner):
             raise InvalidInputError(self._no_precision())
         X = self._check_items(X, reset=False)
         if hasattr(self, "coef_"):
-            return dense_rows(X, slice(None))
+            return dense_rows(self._kernel().mapped(X), slice(None))
         kernel = self._kernel()
         if kernel.precomputed:
             return np.asarray(X[:, self.basis_[self.precision_items_]], dtype=np.float64)
@@ -409,7 +409,10 @@ class PreferencePosterior(ScorePosterior):
         A = noise * (self.precision_factor_.T @ self.precision_factor_)
         if hasattr(self, "coef_"):
             values, V = np.linalg.eigh(A)
-            return V, np.maximum(values - alpha, 0.0), V.T @ self.coef_
+            w, metric = self.coef_, self._kernel().fixed_root
+            if metric is not None:
+                w = np.linalg.pinv(np.diag(metric) if metric.ndim == 1 else metric) @ w
+            return V, np.maximum(values - alpha, 0.0), V.T @ w
         basis = self._precision_basis()
         K = self._kernel().matrix(basis)
         root = np.linalg.cholesky(K + 1e-14 * float(np.diagonal(K).max()) * np.eye(len(K)))

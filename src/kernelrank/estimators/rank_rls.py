@@ -17,7 +17,7 @@ from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not
 from kernelrank.estimators.posterior import PreferencePosterior
 from kernelrank.estimators.streams import QueryMode, StreamLearner, fit_file
 from kernelrank.estimators.tasks import Ranker
-from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.kernels import GammaLike, KernelLike, MetricLike
 
 
 class RankRLS(PreferencePosterior, Ranker, StreamLearner):
@@ -46,6 +46,12 @@ class RankRLS(PreferencePosterior, Ranker, StreamLearner):
         The constant of the "poly" and "sigmoid" kernels.
     kernel_params : dict, optional
         Further keyword arguments of the kernel function.
+    metric : "variance", vector of shape (n_features,) or matrix of shape (n_features, n_features), optional
+        Weights of the columns, or a positive semidefinite matrix S: a part of the kernel, which becomes that of
+        ``X S^½``. Squared distances are ``(x - z)ᵀ S (x - z)``, inner products ``xᵀ S z``; the product Laplacian
+        kernel takes the roots of the weights. "variance" weighs each column by one over its variance, and constant
+        columns by zero, from all items and without labels; a stream uses that of its first batch. A metric that was
+        learnt from the labels of the same items makes every hold-out too good: on noise an AUC of .998 was seen.
     cost : {"auto", "magnitude", "unit", "relative"}, default="auto"
         The cost of a pair with magnitude ``z = y_i - y_j > 0`` and predicted difference g: ``(z - g)²`` [PTAJB09]_
         (21), ``(1 - g)²`` (20), or ``(z - g)² / z²`` (22). The last two leave ties out, whatever `ties` says. "auto" is
@@ -150,6 +156,7 @@ preference_count_
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
+        metric: MetricLike = None,
         cost: CostOption = "auto",
         ties: Ties = "include",
         query_weight: QueryWeight = "pairs",
@@ -168,6 +175,7 @@ preference_count_
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.metric = metric
         self.cost: CostOption = cost
         self.ties: Ties = ties
         self.query_weight: QueryWeight = query_weight

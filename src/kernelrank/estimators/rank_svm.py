@@ -20,7 +20,7 @@ from kernelrank.estimators.base import GapProgress, KernelLearner, OutputGraphs,
 from kernelrank.estimators.tasks import Ranker
 from kernelrank.features import Features
 from kernelrank.hinge import Bundle, CertifiedSolution, Newton
-from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.kernels import GammaLike, KernelLike, MetricLike
 from kernelrank.solvers import Solution, Solver
 
 
@@ -40,7 +40,7 @@ class RankSVM(Ranker):
         The loss of a pair whose scores differ by less than one, or are in the wrong order.
     kernel : str, callable or kernel object, default="linear"
         As in `RankRLS`.
-    gamma, degree, coef0, kernel_params
+    gamma, degree, coef0, kernel_params, metric
         Options of the kernel, as in `RankRLS`.
     query_weight : {"pairs", "items", "queries"}, default="pairs"
         Which units have equal weight: pairs, items (a pair weighs ``1 / n_q``), or queries: a pair weighs one over
@@ -144,6 +144,7 @@ class RankSVM(Ranker):
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
+        metric: MetricLike = None,
         query_weight: QueryWeight = "pairs",
         basis: int | Sequence[int] | None = None,
         solver: str = "auto",
@@ -161,6 +162,7 @@ class RankSVM(Ranker):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.metric = metric
         self.query_weight: QueryWeight = query_weight
         self.basis = basis
         self.solver = solver

@@ -10,7 +10,7 @@ from kernelrank.base.validation import is_path, mapped
 from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
 from kernelrank.estimators.streams import StreamLearner, fit_file
 from kernelrank.estimators.tasks import Classifier, Regressor
-from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.kernels import GammaLike, KernelLike, MetricLike
 
 
 class RLS(Regressor, StreamLearner):
@@ -23,7 +23,7 @@ class RLS(Regressor, StreamLearner):
     ----------
     alpha : float, default=1.0
         Regularisation strength: larger values mean smoother models. The loss is a sum (not a mean) over items.
-    kernel, gamma, degree, coef0, kernel_params
+    kernel, gamma, degree, coef0, kernel_params, metric
         The kernel, as in `RankRLS`.
     basis, solver, tol, max_iter, warm_start, missing, random_state
         As in `RankRLS`.
@@ -62,6 +62,7 @@ class RLS(Regressor, StreamLearner):
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
+        metric: MetricLike = None,
         basis: int | Sequence[int] | None = None,
         solver: str = "auto",
         tol: float | None = None,
@@ -77,6 +78,7 @@ class RLS(Regressor, StreamLearner):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.metric = metric
         self.basis = basis
         self.solver = solver
         self.tol = tol
@@ -149,7 +151,7 @@ class RLSClassifier(Classifier):
     ----------
     alpha : float, default=1.0
         Regularisation strength: larger values mean smoother models. The loss is a sum (not a mean) over items.
-    kernel, gamma, degree, coef0, kernel_params
+    kernel, gamma, degree, coef0, kernel_params, metric
         The kernel, as in `RankRLS`.
     basis, solver, tol, max_iter, warm_start, random_state
         As in `RankRLS`.
@@ -196,6 +198,7 @@ class RLSClassifier(Classifier):
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
+        metric: MetricLike = None,
         basis: int | Sequence[int] | None = None,
         solver: str = "auto",
         tol: float | None = None,
@@ -210,6 +213,7 @@ class RLSClassifier(Classifier):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.metric = metric
         self.basis = basis
         self.solver = solver
         self.tol = tol

@@ -360,6 +360,7 @@ class StreamLearner(KernelLearner):
         if not linear:
             coefficients = KernelMap.of(self._kernel(), self._kernel().matrix(self.X_fit_)).coefficients(coefficients)
         if linear:
+            coefficients = self._kernel().column_weights(coefficients)
             self.coef_ = coefficients[:, 0] if stream.one_output else np.ascontiguousarray(coefficients.T)
         else:
             self.dual_coef_ = coefficients[:, 0] if stream.one_output else coefficients

@@ -223,7 +223,9 @@ def _with_coefficients(formula: ScoringFormula, ranker: Any, nystrom: NystromMap
         terms = [_kernel_term(kernel, items, dual / views, where) for kernel, items, dual, where in parts]
     else:
         one_output = ranker.dual_coef_.ndim == 1
-        terms = [_kernel_term(ranker.kernel_, ranker.X_fit_, ranker.dual_coef_, None)]
+        term = _kernel_term(ranker.kernel_, ranker.X_fit_, ranker.dual_coef_, None)
+        formula, term = _without_metric(formula, term)
+        terms = [term]
     return replace(
         formula,
         weights=_linear_part(terms, len(formula.feature_names)),
@@ -241,6 +243,24 @@ def _kernel_term(kernel: Kernel, items: Matrix | None, dual: Float, columns: Ind
         )
     dense = np.asarray(items.toarray() if is_sparse(items) else items, dtype=np.float64)
     return KernelTerm(kernel, dense, np.asarray(dual, dtype=np.float64).reshape(len(dense), -1), columns)
+
+
+def _without_metric(formula: ScoringFormula, term: KernelTerm) -> tuple[ScoringFormula, KernelTerm]:
+    """Move the weights of columns from the kernel to the scaler; columns of weight zero are not read."""
+    root = term.kernel.fixed_root
+    if root is None:
+        return formula, term
+    columns = np.flatnonzero(root) if root.ndim == 1 else np.zeros(0, dtype=np.int64)
+    if len(columns) == 0:
+        what = "a matrix" if root.ndim == 2 else "no column with a weight"
+        raise InvalidInputError(
+            f"Expected a metric with weights of columns; got {what}. No export format holds it: transform X by the "
+            "root of the matrix before you fit, or keep the model with kernelrank.save."
+        )
+    scale = formula.scale / np.where(root > 0, root, 1.0)
+    items = (term.items * root)[:, columns]
+    where = None if len(columns) == len(root) else columns
+    return replace(formula, scale=scale), KernelTerm(replace(term.kernel, root=None), items, term.dual, where)
 
 
 def _linear_part(terms: Sequence[KernelTerm], n_features: int) -> Float | None:

@@ -19,7 +19,7 @@ from kernelrank.base.arrays import Float, GramSum, Index, Matrix, RandomStateLik
 from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.comparisons import Comparisons
 from kernelrank.errors import EmptyBasisWarning, InvalidInputError
-from kernelrank.features.map import ExplicitFeatures, Features, duplicate_rows
+from kernelrank.features.map import ColumnFeatures, ExplicitFeatures, Features, duplicate_rows
 from kernelrank.kernels import Kernel, refuse_indefinite, refuse_indefinite_on
 
 KEPT_MATRIX_BYTES = 2**32
@@ -47,6 +47,8 @@ class FullKernel(Features):
         self.X = self.items = X
         self.n_items = X.shape[0]
         self.semidefinite = kernel.semidefinite
+        self.distances: dict[str, Float] | None = None
+        """Those of all items, where maps of other values of gamma share them."""
 
     @cached_property
     def _kept(self) -> Float | None:
@@ -89,7 +91,7 @@ class FullKernel(Features):
 
     def centred_kernel(self, comparisons: Comparisons) -> Float:
         """Return ``C K Cᵀ``."""
-        K = self.kernel.matrix(self.X)
+        K = self.kernel.matrix(self.X, distances=self.distances)
         self.kernel_scale = float(np.abs(np.diagonal(K)).max())
         return comparisons.centre_kernel(K)
 
@@ -116,6 +118,36 @@ class FullKernel(Features):
         if self.kernel.precomputed:
             return FullKernel(self.kernel, self.X[kept][:, kept]), self.X[held][:, kept]
         return FullKernel(self.kernel, self.X[kept]), self.X[held]
+
+
+# Weighted columns -----------------------------------------------------------------------------------------------------
+#
+# A linear kernel with a metric: Φ is ``X S^½``, and a model keeps ``S^½ w``, the weights of the columns of X.
+
+
+class WeightedColumns(ExplicitFeatures):
+    """The columns of X, weighted by the metric of a linear kernel."""
+
+    def __init__(self, kernel: Kernel, X: Matrix) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):  # what is wrong with X is found where its sums are checked
+            super().__init__(kernel.mapped(X))
+        self.kernel, self.items = kernel, X
+
+    def part(self, items: Index) -> ColumnFeatures:
+        """Take some rows of X."""
+        return WeightedColumns(self.kernel, self.items[items])
+
+    def split(self, kept: Index, held: Index, *, keep_basis: bool = False) -> tuple[Features, Matrix]:  # noqa: ARG002
+        """Take the rows of X apart."""
+        return WeightedColumns(self.kernel, self.items[kept]), self.items[held]
+
+    def from_primal(self, w: Float) -> Float:
+        """Return the weights of the columns of X."""
+        return self.kernel.column_weights(w)
+
+    def from_dual(self, a: Float) -> Float:
+        """Return the weights of the columns of X."""
+        return self.from_primal(self.transpose_multiply(a))
 
 
 # Reduced set ----------------------------------------------------------------------------------------------------------

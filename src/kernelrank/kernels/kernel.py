@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 from scipy.linalg import lapack
+from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
@@ -81,6 +82,9 @@ class Kernel:
         Parameters of the kernels that have them.
     parameters : mapping, optional
         Further keyword arguments of the kernel function.
+    root : ndarray of shape (n,) or (n, n), "variance" or None
+        What the kernel sees of X is ``X * root``, or ``X @ root``: the roots of the weights of the columns, or of the
+        matrix of a metric, see `metric_root`. The rule becomes numbers by `fixed`.
 
     Examples
     --------
@@ -95,6 +99,7 @@ class Kernel:
     degree: float = 3
     coef0: float = 1.0
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    root: Float | Literal["variance"] | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.metric, str) and self.metric not in KERNEL_NAMES:
@@ -102,6 +107,18 @@ class Kernel:
         if self.parameters and (self.linear or self.precomputed or _of_gaussian_process(self.metric)):
             raise InvalidInputError(
                 f"kernel {self.metric!s} takes no kernel_params, got {', '.join(map(repr, self.parameters))}"
+            )
+        if self.root is not None and self.precomputed:
+            raise InvalidInputError(
+                "metric weighs the columns of X, and a precomputed kernel has none: leave metric out"
+            )
+        if (
+            isinstance(self.root, np.ndarray)
+            and self.root.ndim == 2
+            and self.metric in ("laplacian", "chi2", "additive_chi2")
+        ):
+            raise InvalidInputError(
+                f"the kernel {self.name} compares items column by column: give metric as a vector of weights"
             )
 
     @property
@@ -149,6 +166,15 @@ class Kernel:
         O(m n) time, see `gamma_by_rule`. None stands for scikit-learn's default, ``1 / n_features``; it is one for
         the χ² kernel.
         """
+        if isinstance(self.root, str):
+            variance = column_variances(X)
+            root = np.divide(1.0, np.sqrt(variance), out=np.zeros(len(variance)), where=variance > 0)
+            return replace(self, root=root).fixed(X, random_state)
+        if self.root is not None and len(self.root) != X.shape[1]:
+            raise InvalidInputError(
+                f"Expected one weight for each column of X in metric: X has {X.shape[1]} columns, metric has "
+                f"{len(self.root)}."
+            )
         if not self.has_gamma:
             return replace(self, gamma=None)
         if "gamma" in self.parameters:
@@ -156,17 +182,45 @@ class Kernel:
         if self.gamma is None:
             return replace(self, gamma=1.0 if self.metric == "chi2" else 1.0 / X.shape[1])
         if isinstance(self.gamma, str):
-            rule = gamma_by_rule(self.gamma, X, random_state, manhattan=self.metric == "laplacian")
+            rule = gamma_by_rule(self.gamma, self.mapped(X), random_state, manhattan=self.metric == "laplacian")
             return replace(self, gamma=rule)
         return replace(self, gamma=float(self.gamma))
 
-    def matrix(self, X: Matrix, Y: Matrix | None = None, *, n_rows: int = 0) -> Float:
+    @property
+    def fixed_root(self) -> Float | None:
+        """The root of the metric, whose rule was turned into numbers by `fixed`."""
+        assert not isinstance(self.root, str), "a metric has numbers where a kernel is computed"
+        return self.root
+
+    def mapped(self, X: Matrix) -> Matrix:
+        """Return what the kernel sees of some items: X itself, or ``X * root``, or ``X @ root``."""
+        root = self.fixed_root
+        if root is None:
+            return X
+        if root.ndim == 2:
+            return np.asarray(X @ root)
+        return X.multiply(root).asformat(X.format) if is_sparse(X) else X * root
+
+    def column_weights(self, w: Float) -> Float:
+        """Return the weights of the columns of X for weights of those of ``mapped(X)``.
+
+        Shapes: w (n, outputs).
+        """
+        root = self.fixed_root
+        if root is None:
+            return w
+        return np.asarray(root @ w) if root.ndim == 2 else root[:, None] * w
+
+    def matrix(
+        self, X: Matrix, Y: Matrix | None = None, *, n_rows: int = 0, distances: dict[str, Float] | None = None
+    ) -> Float:
         """Return k(X, Y), or k(X, X); a fresh float64 array that the caller may overwrite.
 
         O(m t n) time for m × n and t × n inputs and a named kernel; memory m × t. A float32 X is cast first: a kernel
         that is rounded to 24 bits is not positive semidefinite. `n_rows` tells how many rows there are in all, where X
-        is a part of them.
+        is a part of them. `distances` keeps those of the items of X for other values of gamma: m² numbers more.
         """
+        X, Y = self.mapped(X), None if Y is None else self.mapped(Y)
         if self.precomputed:
             return np.array(X.toarray() if is_sparse(X) else X, dtype=np.float64)
         if _of_gaussian_process(self.metric):
@@ -174,21 +228,28 @@ class Kernel:
         else:
             rows, others = X.astype(np.float64, copy=False), None if Y is None else Y.astype(np.float64, copy=False)
             if isinstance(self.metric, str):
-                return self._named(rows, others, n_rows)
+                return self._named(rows, others, n_rows, distances if Y is None else None)
             from sklearn.metrics.pairwise import pairwise_kernels
 
             K = np.asarray(pairwise_kernels(rows, others, metric=self.metric, **self.parameters), dtype=np.float64)
         return self._finite(K, X, Y)
 
-    def _named(self, X: Matrix, Y: Matrix | None, n_rows: int) -> Float:
+    def _named(self, X: Matrix, Y: Matrix | None, n_rows: int, kept: dict[str, Float] | None) -> Float:
         """Return k(X, Y) for a kernel with a name, or say what overflows."""
         metric = ALIASES.get(str(self.metric), str(self.metric))
         arguments = self.arguments()
         with np.errstate(over="ignore", invalid="ignore"):
-            if list(arguments) == ["gamma"] and metric == "rbf" and not is_sparse(X) and not is_sparse(Y):
+            if list(arguments) == ["gamma"] and metric in EXPONENTS and not is_sparse(X) and not is_sparse(Y):
                 gamma = 1.0 / X.shape[1] if arguments["gamma"] is None else float(arguments["gamma"])
-                K, finite = _gaussian(X, Y, gamma, n_rows)
-                return K if finite else self._finite(K, X, Y)
+                if kept is None:
+                    K, finite = EXPONENTS[metric](X, Y, gamma, n_rows)
+                    return K if finite else self._finite(K, X, Y)
+                if metric not in kept:
+                    kept.clear()
+                    kept[metric] = EXPONENTS[metric](X, None, 1.0, n_rows, exponent_only=True)[0]
+                exponents = gamma * kept[metric]
+                exponential(exponents, exponents, exponents.size)
+                return self._finite(exponents, X, Y)
             from sklearn.metrics.pairwise import pairwise_kernels
 
             K = pairwise_kernels(X, Y, metric=metric, **arguments)
@@ -204,6 +265,7 @@ class Kernel:
         """
         if self.precomputed:
             return np.asarray(X.diagonal(), dtype=np.float64)
+        X = self.mapped(X)
         if _of_gaussian_process(self.metric):
             values = np.asarray(self.metric.diag(_dense(X)), dtype=np.float64)
         elif isinstance(self.metric, str):
@@ -271,7 +333,9 @@ def _of_gaussian_process(metric: KernelLike) -> TypeGuard[GaussianProcessKernel]
     return module is not None and isinstance(metric, module.Kernel)
 
 
-def _gaussian(X: Matrix, Y: Matrix | None, gamma: float, n_rows: int) -> tuple[Float, bool]:
+def _gaussian(
+    X: Matrix, Y: Matrix | None, gamma: float, n_rows: int, *, exponent_only: bool = False
+) -> tuple[Float, bool]:
     """Return ``exp(-gamma ‖x - y‖²)`` for dense rows, as scikit-learn does, but without its checks and in few passes.
 
     Also return whether all values are certainly finite: the lengths are, and gamma is not negative.
@@ -308,15 +372,54 @@ def _gaussian(X: Matrix, Y: Matrix | None, gamma: float, n_rows: int) -> tuple[F
         left[:, n], left[:, n + 1] = own[rows], 1.0
         np.dot(left, right[:stop].T, out=part)
         # Rounding may make a squared distance negative.
-        if gamma >= 0.0:
+        if exponent_only:
+            np.minimum(part, 0.0, out=whole)
+        elif gamma >= 0.0:
             exponential(part, whole, max(n_rows, len(K)) * len(lengths))
         else:
             np.exp(np.maximum(part, 0.0, out=part), out=whole)
     if Y is None:
         K = GramSum.onto(K).matrix()
-        np.fill_diagonal(K, 1.0)
+        np.fill_diagonal(K, 0.0 if exponent_only else 1.0)
     # Inner products are at most as large as the mean of two squared lengths.
     return K, gamma >= 0.0 and bool(np.isfinite(own.min(initial=0.0) + lengths.min(initial=0.0)))
+
+
+def _laplacian(
+    X: Matrix, Y: Matrix | None, gamma: float, n_rows: int, *, exponent_only: bool = False
+) -> tuple[Float, bool]:
+    """Return ``exp(-gamma Σ_c |x_c - y_c|)`` for dense rows, the product of a kernel for each column; see `_gaussian`.
+
+    O(m t n) time in a compiled loop; a small problem takes SciPy's.
+    """
+    others = X if Y is None else Y
+    K = np.zeros((len(X), len(others)))
+    if max(n_rows, len(K)) * others.size < MANY:
+        K = cdist(X, others, "cityblock")
+    else:
+        _add_distances(np.ascontiguousarray(X), np.ascontiguousarray(others.T), K, Y is None)
+        K = GramSum.onto(K).matrix() if Y is None else K
+    K *= -gamma
+    if not exponent_only and gamma < 0.0:
+        np.exp(K, out=K)
+    elif not exponent_only:
+        exponential(K, K, max(n_rows, len(K)) * len(others))
+    return K, False
+
+
+@compiled
+def _add_distances(X: Float, columns: Float, out: Float, triangle: bool) -> None:
+    """Add ``Σ_c |x_ic - columns_cj|`` to out, 16 columns at a time, which stay in the cache; or the lower triangle."""
+    for start in range(0, X.shape[1], 16):
+        for i in range(X.shape[0]):
+            stop = i + 1 if triangle else columns.shape[1]
+            for c in range(start, min(start + 16, X.shape[1])):
+                for j in range(stop):
+                    out[i, j] += abs(X[i, c] - columns[c, j])
+
+
+EXPONENTS = {"rbf": _gaussian, "laplacian": _laplacian}
+"""The kernels that are exponentials of distances."""
 
 
 def _dense(X: Matrix) -> Float:
@@ -455,9 +558,12 @@ def _median_distance(X: Matrix, random_state: RandomStateLike, *, manhattan: boo
     X = X.astype(np.float64)
     if not is_sparse(X):
         X -= X.mean(axis=0)  # distances are computed from squared lengths, which are small here
-    from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
+    if manhattan and not is_sparse(X):
+        distances: Float = -_laplacian(X, None, 1.0, 0, exponent_only=True)[0]
+    else:
+        from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
-    distances: Float = manhattan_distances(X) if manhattan else euclidean_distances(X, squared=True)
+        distances = manhattan_distances(X) if manhattan else euclidean_distances(X, squared=True)
     first, second = np.triu_indices(X.shape[0], 1)
     between = distances[first, second]
     largest = float(between.max(initial=0.0))
@@ -466,6 +572,70 @@ def _median_distance(X: Matrix, random_state: RandomStateLike, *, manhattan: boo
     # Rounding is all that duplicates differ by.
     between = between[between > 1e-12 * largest]
     return float(np.median(between)) if len(between) else 0.0
+
+
+# Metric ---------------------------------------------------------------------------------------------------------------
+#
+# A metric: weights of the columns, or a positive semidefinite matrix S. A kernel with a metric is the kernel of
+# ``X S^½``: inner products are ``xᵀ S z`` and squared distances ``(x - z)ᵀ S (x - z)``.
+
+MetricLike: TypeAlias = Any
+"""None, "variance", a vector of weights that are not negative, or a positive semidefinite matrix."""
+
+
+def metric_root(metric: MetricLike) -> Float | Literal["variance"] | None:
+    """Return the root of a metric: of each weight, or the symmetric root of a matrix.
+
+    Examples
+    --------
+    >>> metric_root([4.0, 0.0])
+    array([2., 0.])
+    """
+    if metric is None:
+        return None
+    if isinstance(metric, str) and metric == "variance":
+        return "variance"
+    try:
+        S = np.asarray(metric, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"metric must be 'variance', a vector or a matrix of numbers: {error}") from None
+    if S.ndim not in (1, 2) or not np.isfinite(S).all() or (S.ndim == 1 and np.any(S < 0)):
+        raise InvalidInputError(
+            "metric must be 'variance', a vector of finite weights that are not negative, or a positive semidefinite "
+            "matrix"
+        )
+    if S.ndim == 1:
+        return np.sqrt(S)
+    check_symmetric(S)
+    values, vectors = np.linalg.eigh((S + S.T) / 2.0)
+    if values.min(initial=0.0) < -1e-10 * values.max(initial=0.0):
+        raise InvalidInputError(f"metric is not positive semidefinite: it has the eigenvalue {values.min():.3g}")
+    root: Float = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return root
+
+
+def column_variances(X: Matrix) -> Float:
+    """Return the variance of each column, without labels; zero for a column whose values differ by rounding only.
+
+    O(m n) time, or O(nnz). Shapes: X (m, n); returns (n,).
+    """
+    m = X.shape[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        if is_sparse(X):
+            from sklearn.utils.sparsefuncs import mean_variance_axis
+
+            means, variances = mean_variance_axis(X.astype(np.float64, copy=False), axis=0)
+        else:
+            means, variances = np.mean(X, axis=0, dtype=np.float64), np.zeros(X.shape[1])
+            for rows in row_slices(X):
+                variances += ((X[rows] - means) ** 2).sum(axis=0) / m
+    if not np.isfinite(variances).all():
+        raise InvalidInputError(
+            f"X has values as large as {largest_value(X):.3g}: the variance of a column overflows (limit 1.8e+308). "
+            "Divide X by a constant, or scale its columns"
+        )
+    epsilon = float(np.finfo(np.float64).eps)
+    return np.where(variances <= (m * epsilon * means) ** 2 + m * epsilon * variances, 0.0, variances)
 
 
 # Semidefinite ---------------------------------------------------------------------------------------------------------

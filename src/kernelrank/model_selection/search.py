@@ -21,7 +21,7 @@ from kernelrank.base.sklearn_private import StrOptions, fit_context
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
-from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.kernels import GammaLike, KernelLike, MetricLike
 from kernelrank.metrics import Concordance, Measure, PairwiseAccuracy, get_measure
 from kernelrank.metrics.pairs import AUC
 from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, grid_for, is_auto
@@ -346,6 +346,7 @@ class AlphaSearch(KernelLearner):
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
+        metric: MetricLike = None,
         basis: int | Sequence[int] | None = None,
         alpha_per_target: bool = False,
         kernel_grid: KernelGrid = None,
@@ -365,6 +366,7 @@ class AlphaSearch(KernelLearner):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.metric = metric
         self.basis = basis
         self.alpha_per_target = alpha_per_target
         self.kernel_grid = kernel_grid

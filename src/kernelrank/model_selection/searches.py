@@ -27,7 +27,7 @@ from kernelrank.estimators.tasks import Classifier, Ranker, Regressor
 from kernelrank.estimators.unscored import Agreement
 from kernelrank.features.map import duplicate_rows
 from kernelrank.features.views import JointRows, ViewMap
-from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.kernels import GammaLike, KernelLike, MetricLike
 from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, is_auto, scale_of_columns
 from kernelrank.model_selection.preferences import PreferenceMeasure, check_groups, check_search
 from kernelrank.model_selection.search import (
@@ -67,7 +67,7 @@ class RankRLSCV(AlphaSearch, PreferencePosterior, Ranker):
         A name that `kernelrank.metrics.get_measure` reads, such as "ndcg@10", or a function of
         ``(y_true, y_score, qid)`` for which higher is better. Pairs are scored by the pairwise accuracy, which is the
         AUC for two classes. For censored times it stands for the concordance index.
-    kernel, gamma, degree, coef0, kernel_params, cost, ties, query_weight, basis
+    kernel, gamma, degree, coef0, kernel_params, metric, cost, ties, query_weight, basis
         As in `RankRLS`.
     alpha_per_target : bool, default=False
         Whether each output has its own alpha; otherwise one is best for the mean over outputs.
@@ -144,6 +144,7 @@ n_features_in_
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
+        metric: MetricLike = None,
         cost: CostOption = "auto",
         ties: Ties = "include",
         query_weight: QueryWeight = "pairs",
@@ -167,6 +168,7 @@ n_features_in_
             degree=degree,
             coef0=coef0,
             kernel_params=kernel_params,
+            metric=metric,
             basis=basis,
             alpha_per_target=alpha_per_target,
             kernel_grid=kernel_grid,
@@ -302,7 +304,7 @@ class RLSCV(AlphaSearch, Regressor):
     scoring : str, measure or callable, optional
         A name that `kernelrank.metrics.get_measure` reads, or a function of ``(y_true, y_score, qid)`` for which higher
         is better. Unless given, minus the mean squared error.
-    kernel, gamma, degree, coef0, kernel_params, basis, solver, tol, max_iter, missing, random_state
+    kernel, gamma, degree, coef0, kernel_params, metric, basis, solver, tol, max_iter, missing, random_state
         As in `RLS`.
     alpha_per_target, kernel_grid, held_out_basis
         As in `RankRLSCV`.
@@ -364,7 +366,7 @@ class RLSClassifierCV(AlphaSearch, Classifier):
         Unless given, minus the share of items in the wrong class. Else a name that `kernelrank.metrics.get_measure`
         reads, such as "auc", or a function of ``(y_true, y_score, qid)`` for which higher is better. There y_true is 1
         for a class and -1 for the others; with more than two classes the mean over the classes counts.
-    kernel, gamma, degree, coef0, kernel_params, basis, solver, tol, max_iter, random_state
+    kernel, gamma, degree, coef0, kernel_params, metric, basis, solver, tol, max_iter, random_state
         As in `RLSClassifier`.
     kernel_grid, held_out_basis
         As in `RankRLSCV`.
@@ -413,6 +415,7 @@ class RLSClassifierCV(AlphaSearch, Classifier):
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
+        metric: MetricLike = None,
         basis: int | Sequence[int] | None = None,
         kernel_grid: KernelGrid = None,
         held_out_basis: str = "remove",
@@ -430,6 +433,7 @@ class RLSClassifierCV(AlphaSearch, Classifier):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.metric = metric
         self.basis = basis
         self.kernel_grid = kernel_grid
         self.held_out_basis = held_out_basis

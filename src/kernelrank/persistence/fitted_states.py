@@ -250,7 +250,13 @@ PRIVATE = {
 }  # fmt: skip
 """What scikit-learn's transformers keep of a fit under a private name, and need."""
 
-KERNEL: dict[str, Kind] = {"gamma": "None or number", "degree": "number", "coef0": "number", "parameters": "dict"}
+KERNEL: dict[str, Kind] = {
+    "gamma": "None or number",
+    "degree": "number",
+    "coef0": "number",
+    "parameters": "dict",
+    "root": "None or floats (root) or (root, root)",
+}
 FEATURES: dict[str, Kind] = {"n_features_in_": "number of features"}
 ANY: dict[str, Kind] = {"provenance_": "dict", "feature_names_in_": "labels (features)"}
 """What any model may have."""

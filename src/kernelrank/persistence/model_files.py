@@ -242,7 +242,8 @@ class _Encoder:
             params = self._items(value.get_params(deep=False), where, depth)
             return {"is": "kernel", "class": kind.__name__, "params": params}
         if kind.__name__ in VALUES and _resolve(kind.__name__, VALUES) is kind:
-            return {"is": "value", "class": kind.__name__, "params": self._items(vars(value), where, depth)}
+            fields = {name: part for name, part in vars(value).items() if name != "root" or part is not None}
+            return {"is": "value", "class": kind.__name__, "params": self._items(fields, where, depth)}
         if kind.__name__ in REGISTRY:
             return {"is": "estimator", "content": self.estimator(value, where, depth + 1)}
         raise InvalidInputError(f"cannot save {where}: {_why_not(value)}")

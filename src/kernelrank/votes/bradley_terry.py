@@ -31,7 +31,7 @@ from kernelrank.estimators.base import FitProgress, GapProgress, KernelLearner, 
 from kernelrank.estimators.posterior import ScorePosterior
 from kernelrank.estimators.tasks import Ranker
 from kernelrank.features import Features, ReducedSet
-from kernelrank.kernels import GammaLike, KernelLike
+from kernelrank.kernels import GammaLike, KernelLike, MetricLike
 from kernelrank.solvers.precision import check_range
 from kernelrank.votes.likelihood import outcome_probabilities
 from kernelrank.votes.newton import JudgeEffect, LinearSystem, Unknowns, VoteNewton, VoteProblem, VoteSolution
@@ -236,7 +236,7 @@ class BradleyTerry(VoteLearner):
         features this is a normal prior of the scores with the variance ``1 / (2 alpha)``.
     kernel : str, callable or kernel object, default="linear"
         As in `RankRLS`.
-    gamma, degree, coef0, kernel_params
+    gamma, degree, coef0, kernel_params, metric
         Options of the kernel, as in `RankRLS`.
     ties : {"half", "davidson"}, default="half"
         How a tie counts: as half a vote for each of the two items, or as an outcome with its own probability, with win,
@@ -358,6 +358,7 @@ class BradleyTerry(VoteLearner):
         degree: float = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
+        metric: MetricLike = None,
         ties: Literal["half", "davidson"] = "half",
         side_bias: bool = False,
         judge_effect: JudgeEffect | None = None,
@@ -375,6 +376,7 @@ class BradleyTerry(VoteLearner):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.metric = metric
         self.ties = ties
         self.side_bias = side_bias
         self.judge_effect = judge_effect
