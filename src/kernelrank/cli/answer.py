@@ -8,11 +8,12 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernelrank import persistence
 from kernelrank.base.progress import shown_on
 from kernelrank.base.text import escaped_json, printable
 
@@ -50,6 +51,17 @@ class Answer:
     def fact(self, name: str, value: object) -> None:
         """Add a value to the JSON output."""
         self.facts[name] = value
+
+    def add(self, facts: Mapping[str, object]) -> None:
+        """Add some values to the JSON output."""
+        self.facts.update(facts)
+
+    def saved(self, **files: Path | None) -> None:
+        """Say where files are that were written, such as the model and the report; None for those that were not."""
+        for what, path in files.items():
+            self.fact(what, None if path is None else str(path))
+            if path is not None:
+                self.line(f"The {what} is in {path}.")
 
     def line(self, text: str, style: str = "") -> None:
         """Add a sentence to the text output; JSON output leaves it out."""
@@ -166,9 +178,7 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 def changed_parameters(model: Any) -> dict[str, Any]:
     """Return the parameters of the ranker that differ from their defaults, and always alpha and the kernel."""
-    from kernelrank.persistence.model_files import final_step
-
-    ranker = final_step(model)
+    ranker = persistence.final_step(model)
     plain = type(ranker)().get_params()
     given = ranker.get_params()
     shown = {name: value for name, value in given.items() if _differs(value, plain[name]) or name == "kernel"}
@@ -187,9 +197,7 @@ def _differs(value: object, other: object) -> bool:
 
 def setting_rows(model: Any, items: Items | LargeFile | None = None) -> list[tuple[str, str]]:
     """Return the description of a model as rows of the text table."""
-    from kernelrank.persistence.model_files import final_step
-
-    ranker = final_step(model)
+    ranker = persistence.final_step(model)
     parameters = changed_parameters(model)
     rows = [("model", type(ranker).__name__)]
     rows.append(("options", ", ".join(f"{name} {_shown(value)}" for name, value in parameters.items())))
@@ -214,9 +222,7 @@ def _shown(value: object) -> str:
 
 
 def _data(model: Any, items: Items | LargeFile | None) -> str:
-    from kernelrank.persistence.model_files import final_step, provenance
-
-    ranker, known = final_step(model), provenance(model)
+    ranker, known = persistence.final_step(model), persistence.provenance(model)
     n_items = len(items) if items is not None else known.get("items")
     n_queries = getattr(ranker, "n_queries_", None) if getattr(ranker, "n_pairs_", 0) else None
     parts = [] if n_items is None else [counted(n_items, "item")]
@@ -257,9 +263,7 @@ def effect_rows(ranker: Any) -> list[tuple[str, str]]:
 
 def answer_effects(answer: Answer, model: Any) -> None:
     """Add the effects to the JSON output, and the judges with the largest effects to the text."""
-    from kernelrank.persistence.model_files import final_step
-
-    ranker = final_step(model)
+    ranker = persistence.final_step(model)
     if _has_side_bias(ranker):
         answer.fact("side_bias", {"value": ranker.side_bias_, "std_error": getattr(ranker, "side_bias_std_", None)})
     if hasattr(ranker, "tie_log_"):

@@ -13,7 +13,7 @@ from kernelrank.base.progress import working
 from kernelrank.base.text import pvalue
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer, check_page, counted
-from kernelrank.cli.options import LearnerOptions, check_kernel_options, read_alphas, read_gamma, scaled
+from kernelrank.cli.options import LearnerOptions, grouped, only, read_alphas, scaled, without
 from kernelrank.cli.sources import SourceFile, command_line, speaking_of
 
 if TYPE_CHECKING:
@@ -31,20 +31,15 @@ MOST_COMPARISONS = 40_000_000_000
 
 
 @app.command()
+@grouped
 def auc(
+    *,
     data: Annotated[
         Path, typer.Argument(help="Data file: one row per item, with a target of two classes. - is standard input.")
     ],
-    target: options.Target = None,
-    groups: options.Groups = None,
-    positive: options.Positive = None,
     alpha: options.NestedAlpha = None,
     alphas: options.NestedAlphas = "auto",
-    kernel: options.KernelName = "linear",
-    gamma: options.Gamma = None,
-    degree: options.Degree = None,
-    coef0: options.Coef0 = None,
-    scale: options.Scale = False,
+    learner: Annotated[LearnerOptions, only("kernel", "gamma", "degree", "coef0", "scale", "seed")],
     select: Annotated[
         int | None,
         typer.Option(
@@ -103,15 +98,11 @@ def auc(
     ] = True,
     report: options.Report = None,
     confidence: options.Confidence = 0.95,
-    jobs: Annotated[int, typer.Option("--jobs", help="Number of parallel processes.")] = 1,
-    seed: options.Seed = 0,
-    input_format: options.InputFormat = None,
-    id: options.Id = None,
-    features: options.Features = None,
-    exclude: options.Exclude = None,
-    missing: options.Missing = "median",
-    missing_indicator: options.MissingIndicator = False,
-    ordinal: options.Ordinal = None,
+    jobs: options.Jobs = 1,
+    source: Annotated[
+        SourceFile,
+        without("time", "event", "happened", "strata", "query", "weight"),
+    ],
     as_json: options.AsJSON = False,
 ) -> None:
     """Estimate the AUC of a classifier, with a confidence interval and a p-value.
@@ -130,21 +121,19 @@ def auc(
 
     answer = Answer("auc", as_json=as_json)
     check_page(report, [data])
-    check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
-    learner = LearnerOptions("rankrls", kernel, read_gamma(gamma), degree, coef0, scale=scale, seed=seed)
+    learner.check_kernel()
     grid = read_alphas(alphas)
     rivals = Rivals.read(versus, covariates)
-    columns = rivals.features(features)
-    source = SourceFile(
-        data, input_format, target, None, id, None, groups, columns, positive, exclude=exclude
-    ).preparing(missing, missing_indicator, ordinal)
+    source = replace(source, path=data, features=rivals.features(source.features))
     items, marker = rivals.take_marker(source.read_groups(answer))
     cohort = Cohort.of(items, learner, answer)
     if select is not None:
-        roc, permutations = _check_selection(answer, kernel, permutations, grouped=cohort.groups is not None, roc=roc)
+        roc, permutations = _check_selection(
+            answer, learner.kernel, permutations, grouped=cohort.groups is not None, roc=roc
+        )
     if inside and cv not in ("auto", "leave_pair_out"):
         raise InvalidInputError("--inside uses leave-pair-out: remove --cv, or set it to leave_pair_out")
-    if scale and not inside:
+    if learner.scale and not inside:
         answer.note("columns were scaled once, on all items; the classes were not used for that")
 
     def estimator_of(X: Any) -> Any:
@@ -163,11 +152,12 @@ def auc(
         if inside:
             estimate, curve = estimated_inside(answer, items, learner, estimator, cohort, common, with_roc=roc)
         else:
-            estimate, curve = _estimated(answer, estimator, cohort, method, n_alphas, common, seed, with_roc=roc)
+            estimate, curve = _estimated(
+                answer, estimator, cohort, method, n_alphas, common, learner.seed, with_roc=roc
+            )
         n_permutations = 1000 if permutations is None else permutations
-        test = _tested(
-            answer, estimator, cohort, n_permutations, seed, nested=nested_permutations or select is not None
-        )
+        nested = nested_permutations or select is not None
+        test = _tested(answer, estimator, cohort, n_permutations, learner.seed, nested=nested)
         comparisons = rivals.compare(estimator_of, cohort.X, cohort.y, items, marker, **common)
         model = estimator.fit(cohort.X, cohort.y01) if report is not None or select is not None else None
     if report is not None:
@@ -178,9 +168,7 @@ def auc(
         _show_selected(answer, model, items)
     for comparison in comparisons:
         comparison.show(answer)
-    answer.fact("report", None if report is None else str(report))
-    if report is not None:
-        answer.line(f"The report is in {report}.")
+    answer.saved(report=report)
     answer.show()
 
 

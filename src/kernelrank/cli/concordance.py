@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ from kernelrank.base.progress import working
 from kernelrank.base.text import p_is
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer, check_page, counted
-from kernelrank.cli.options import LearnerOptions, check_kernel_options, read_alphas, read_gamma, scaled
+from kernelrank.cli.options import LearnerOptions, grouped, only, read_alphas, scaled, without
 from kernelrank.cli.sources import SourceFile, command_line, speaking_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @app.command()
+@grouped
 def concordance(
+    *,
     data: Annotated[
         Path, typer.Argument(help="Data file: one row per item, with a time and an event column. - is standard input.")
     ],
@@ -34,26 +37,16 @@ def concordance(
             help="Column that says whether the event happened (1, true) or the time is censored (0, false).",
         ),
     ],
-    happened: options.Happened = None,
-    strata: options.Strata = None,
     alpha: options.NestedAlpha = None,
     alphas: options.NestedAlphas = "auto",
-    kernel: options.KernelName = "linear",
-    gamma: options.Gamma = None,
-    degree: options.Degree = None,
-    coef0: options.Coef0 = None,
-    scale: options.Scale = False,
+    learner: Annotated[LearnerOptions, only("kernel", "gamma", "degree", "coef0", "scale", "seed")],
     folds: Annotated[int, typer.Option("--folds", min=2, help="Number of cross-validation folds.")] = 5,
     report: options.Report = None,
     confidence: options.Confidence = 0.95,
-    seed: options.Seed = 0,
-    input_format: options.InputFormat = None,
-    id: options.Id = None,
-    features: options.Features = None,
-    exclude: options.Exclude = None,
-    missing: options.Missing = "median",
-    missing_indicator: options.MissingIndicator = False,
-    ordinal: options.Ordinal = None,
+    source: Annotated[
+        SourceFile,
+        without("target", "time", "event", "positive", "query", "weight", "groups"),
+    ],
     as_json: options.AsJSON = False,
 ) -> None:
     """Estimate the concordance index of censored times, with an interval.
@@ -69,13 +62,9 @@ def concordance(
 
     answer = Answer("concordance", as_json=as_json)
     check_page(report, [data])
-    check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
-    learner = LearnerOptions("rankrls", kernel, read_gamma(gamma), degree, coef0, scale=scale, seed=seed)
-    source = SourceFile(data, input_format, time, strata or "", id, features=features, exclude=exclude).preparing(
-        missing, missing_indicator, ordinal, event=event, happened=happened
-    )
-    items = source.read(answer)
-    if scale:
+    learner.check_kernel()
+    items = replace(source, path=data, time=time, event=event).with_times().read(answer)
+    if learner.scale:
         answer.note("columns were scaled once, on all items; the times were not used for that")
     X = scaled(learner.scaler(items.X), items.X)
     estimator = learner.search(read_alphas(alphas)) if alpha is None else learner.estimator(alpha)
@@ -88,7 +77,7 @@ def concordance(
             cv=folds,
             sample_weight=items.weight,
             confidence=confidence,
-            random_state=seed,
+            random_state=learner.seed,
         )
     pvalue = log_rank_pvalue(estimate.lifetimes.time, estimate.lifetimes.event, estimate.thirds())
     if report is not None:
@@ -107,9 +96,7 @@ def concordance(
             )
             page.save(report)
     _answer(answer, estimate, items, pvalue, nested=alpha is None)
-    answer.fact("report", None if report is None else str(report))
-    if report is not None:
-        answer.line(f"The report is in {report}.")
+    answer.saved(report=report)
     answer.show()
 
 
@@ -117,7 +104,7 @@ def _answer(answer: Answer, estimate: ConcordanceEstimate, items: Items, pvalue:
     low, high = estimate.interval
     result = estimate.result
     n_folds = int(estimate.folds.max()) + 1
-    for name, value in {
+    facts = {
         "data": str(items.path),
         "concordance": estimate.concordance,
         "low": low,
@@ -131,8 +118,8 @@ def _answer(answer: Answer, estimate: ConcordanceEstimate, items: Items, pvalue:
         "folds": n_folds,
         "alpha_chosen_inside": nested,
         "log_rank_pvalue": pvalue,
-    }.items():
-        answer.fact(name, value)
+    }
+    answer.add(facts)
     rows = [
         ("concordance", f"{estimate.concordance:.3f}"),
         (f"{100 * estimate.interval.level:.4g}% interval", f"{low:.3f} to {high:.3f}"),

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from kernelrank import persistence
 from kernelrank.base.progress import working
 from kernelrank.cli import options
 from kernelrank.cli.answer import STANDARD_STREAM, Answer, check_file, check_output, check_page, counted
-from kernelrank.cli.options import LEARNER, read_alphas, read_gamma
+from kernelrank.cli.options import read_alphas, read_gamma
 from kernelrank.cli.sources import command_line
-from kernelrank.persistence.model_files import provenance
 
 if TYPE_CHECKING:
     import numpy as np
@@ -598,7 +598,7 @@ Method = Annotated[
         "--method",
         help="rankrls: rank the columns for each row. rls: predict scores. two-step: predict scores with one alpha "
         "for rows and one for columns.",
-        rich_help_panel=LEARNER,
+        rich_help_panel="Model",
     ),
 ]
 Ranked = Annotated[
@@ -606,7 +606,7 @@ Ranked = Annotated[
     typer.Option(
         "--rank",
         help="With --method rankrls: rank the columns for each row, or the rows for each column.",
-        rich_help_panel=LEARNER,
+        rich_help_panel="Model",
     ),
 ]
 Relation = Annotated[
@@ -615,14 +615,14 @@ Relation = Annotated[
         "--relation",
         help="Rows and columns are the same objects. symmetric: f(a, b) = f(b, a). reciprocal: f(a, b) = -f(b, a). "
         "any: neither.",
-        rich_help_panel=LEARNER,
+        rich_help_panel="Model",
         show_default=False,
     ),
 ]
 
 
 def _learner_option(flag: str, what: str) -> Any:
-    return typer.Option(flag, help=what, rich_help_panel=LEARNER, show_default=False)
+    return typer.Option(flag, help=what, rich_help_panel="Model", show_default=False)
 
 
 KernelRows = Annotated[
@@ -637,7 +637,7 @@ GammaColumns = Annotated[
 ]
 Alphas = Annotated[
     str,
-    typer.Option("--alphas", help="Values of alpha to try: 0.1,1,10 or 2^-5:2^5, or auto.", rich_help_panel=LEARNER),
+    typer.Option("--alphas", help="Values of alpha to try: 0.1,1,10 or 2^-5:2^5, or auto.", rich_help_panel="Model"),
 ]
 Folds = Annotated[
     int | None,
@@ -740,7 +740,6 @@ def strengths(model: Any) -> dict[str, float]:
 def save_dyad_model(model: DyadicLearner, path: Path, dyads: Dyads, files: DyadFiles) -> None:
     """Write a model with the names that predictions need, atomically."""
     from kernelrank import __version__
-    from kernelrank.persistence.model_files import save
 
     def side(name: str, table: NamedTable) -> dict[str, Any]:
         return {
@@ -758,16 +757,15 @@ def save_dyad_model(model: DyadicLearner, path: Path, dyads: Dyads, files: DyadF
         "command": command_line(),
         "version": __version__,
     }
-    save(model, path)
+    persistence.save(model, path)
 
 
 def load_dyad_model(path: Path) -> Any:
     """Load a model file; raise an error if the model is not for dyads."""
     from kernelrank.dyads.estimators import DyadicLearner
     from kernelrank.errors import InvalidInputError
-    from kernelrank.persistence.model_files import load
 
-    model = load(path)
+    model = persistence.load(path)
     if not isinstance(model, DyadicLearner):
         raise InvalidInputError(f"{path}: expected a model of kernelrank dyads; got a {type(model).__name__}")
     return model
@@ -779,7 +777,7 @@ def objects(
     """Read the objects to predict for, as the model expects them."""
     from kernelrank.errors import InvalidInputError
 
-    known = provenance(model)
+    known = persistence.provenance(model)
     if "rows" not in known:
         raise InvalidInputError("the model was saved in Python without column names: use its predict method in Python")
     if columns is None and model.relation is None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from kernelrank import persistence
 from kernelrank.base.text import pvalue
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer, check_page, counted, vote_log_loss
-from kernelrank.cli.options import MeasureRules, facts_of, interval_lines, row_of
+from kernelrank.cli.options import MeasureRules, facts_of, grouped, interval_lines, only, row_of, without
 from kernelrank.cli.sources import (
     Judgement,
     PreferenceFile,
@@ -24,25 +25,28 @@ from kernelrank.cli.sources import (
     judge,
     load_model,
     measured,
-    refuse_columns,
     scores_of,
     speaking_of,
-    survival_columns,
     trained_on,
 )
-from kernelrank.persistence.model_files import final_step
 
 if TYPE_CHECKING:
     from kernelrank.data import Preferences
     from kernelrank.metrics import Measure, MeasureResult
     from kernelrank.report.comparison import ComparedModels
 
+JudgedFile: TypeAlias = Annotated[
+    SourceFile,
+    only("input_format", "target", "time", "event", "happened", "strata", "positive", "query", "id"),
+]
+
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @app.command()
-@options.grouped
+@grouped
 def evaluate(
+    *,
     judged: Annotated[Path, typer.Argument(metavar="MODEL|RUN", help="Model file or TREC run.")],
     truth: Annotated[
         Path,
@@ -57,25 +61,12 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    winner: options.Winner = None,
-    loser: options.Loser = None,
-    left: options.Left = None,
-    right: options.Right = None,
-    tie: options.TieColumn = None,
-    pair_weight: options.PairWeight = None,
+    votes: Annotated[PreferenceFile, without("judge")],
     by_query: Annotated[bool, typer.Option("--by-query", help="Also print the value for every query.")] = False,
-    rules: MeasureRules = MeasureRules(),  # noqa: B008, it is frozen
+    rules: MeasureRules,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
-    input_format: options.InputFormat = None,
-    target: options.Target = None,
-    time: options.Time = None,
-    event: options.Event = None,
-    happened: options.Happened = None,
-    strata: options.Strata = None,
-    positive: options.Positive = None,
-    query: options.Query = None,
-    id: options.Id = None,
+    source: JudgedFile,
     as_json: options.AsJSON = False,
 ) -> None:
     """Measure a model on a file with scores or by preferences, or a TREC run against qrels.
@@ -94,15 +85,13 @@ def evaluate(
     answer = Answer("evaluate", as_json=as_json)
     if pairs is not None:
         _refuse_measures(measure is not None or by_query or rules != MeasureRules())
-        source = SourceFile(truth, input_format, target, query, id)
-        file = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, judge="")
+        file = replace(votes, path=pairs, judge="")
+        source = replace(source, path=truth, event=None, positive=None)
         _evaluate_preferences(answer, judged, source, file, confidence)
         return
-    refuse_columns(winner=winner, loser=loser, left=left, right=right, tie=tie, pair_weight=pair_weight)
-    measures = rules.measures(["concordance"] if measure is None and event is not None else measure)
-    target, query = survival_columns(target, query, time, event, strata)
-    events: dict[str, Any] = {"event": event, "happened": happened}
-    source = SourceFile(fold_part(truth, "test"), input_format, target, query, id, positive=positive, **events)
+    votes.at(None)
+    measures = rules.measures(["concordance"] if measure is None and source.event is not None else measure)
+    source = source.with_times().at(fold_part(truth, "test"))
     judgement = judge(answer, judged, source)
     known = measured(answer, measures, lambda one: judgement.measure(one, rules), asked=measure is not None)
     measures, results = [one for one, _ in known], [result for _, result in known]
@@ -159,7 +148,7 @@ def _evaluate_preferences(
     preferences = file.without_ties(votes, answer, "which neither order agrees with")
     if trained_on(model, file.path, "preferences"):
         answer.note(f"{judged} was trained on {file.path}: the agreement is too optimistic for new preferences")
-    ranker = final_step(model)
+    ranker = persistence.final_step(model)
     if getattr(ranker, "side_bias", False) and votes.side is None:
         answer.note(f"{file.path}: has no sides, so that the log-loss leaves the side bias of the model out")
     with speaking_of(items):
@@ -207,8 +196,9 @@ compare_app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @compare_app.command()
-@options.grouped
+@grouped
 def compare(
+    *,
     files: Annotated[
         list[Path],
         typer.Argument(
@@ -218,7 +208,7 @@ def compare(
         ),
     ],
     measure: options.Measures = None,
-    rules: MeasureRules = MeasureRules(),  # noqa: B008, it is frozen
+    rules: MeasureRules,
     confidence: options.Confidence = 0.95,
     resamples: Annotated[
         int,
@@ -228,15 +218,7 @@ def compare(
         ),
     ] = 10_000,
     seed: options.Seed = 0,
-    input_format: options.InputFormat = None,
-    target: options.Target = None,
-    time: options.Time = None,
-    event: options.Event = None,
-    happened: options.Happened = None,
-    strata: options.Strata = None,
-    positive: options.Positive = None,
-    query: options.Query = None,
-    id: options.Id = None,
+    source: JudgedFile,
     report: options.Report = None,
     as_json: options.AsJSON = False,
 ) -> None:
@@ -259,19 +241,17 @@ def compare(
 
     answer = Answer("compare", as_json=as_json)
     *models, truth = files
-    if len(models) < 2 or (event is not None and len(models) > 2):
-        expected = "two models and a data file" if event is not None else "at least two models, then a data file"
+    if len(models) < 2 or (source.event is not None and len(models) > 2):
+        expected = "two models and a data file" if source.event is not None else "at least two models, then a data file"
         raise InvalidInputError(f"Expected {expected}; got {len(files)} files: {', '.join(map(str, files))}.")
-    if event is not None and report is not None:
+    if source.event is not None and report is not None:
         raise InvalidInputError("--report is not supported with --event: it compares models query by query.")
     check_page(report, files)
-    measures = rules.measures(["concordance"] if measure is None and event is not None else measure)
-    target, query = survival_columns(target, query, time, event, strata)
-    events: dict[str, Any] = {"event": event, "happened": happened}
-    source = SourceFile(fold_part(truth, "test"), input_format, target, query, id, positive=positive, **events)
+    measures = rules.measures(["concordance"] if measure is None and source.event is not None else measure)
+    source = source.with_times().at(fold_part(truth, "test"))
     judged = [judge(answer, model, source) for model in models]
     first, second, pair = models[0], models[1], (judged[0], judged[1])
-    if event is not None:
+    if source.event is not None:
         _compare_times(answer, (str(first), str(second)), pair, measures, rules, confidence)
         return
     if len(models) > 2 or report is not None:

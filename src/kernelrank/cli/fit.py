@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gc
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from kernelrank import persistence
 from kernelrank.cli import options
 from kernelrank.cli.answer import (
     STANDARD_STREAM,
@@ -20,21 +22,19 @@ from kernelrank.cli.answer import (
     counted,
     setting_rows,
 )
-from kernelrank.cli.options import LearnerOptions, check_kernel_options, joined, scaled
+from kernelrank.cli.options import LearnerOptions, grouped, joined, only, scaled, without
 from kernelrank.cli.sources import (
     PreferenceFile,
     SourceFile,
     command_line,
+    fit_large_file,
     fold_part,
     for_model,
     load_model,
-    refuse_columns,
     save_model,
     scores_of,
     speaking_of,
-    survival_columns,
 )
-from kernelrank.persistence.model_files import final_step
 
 if TYPE_CHECKING:
     from kernelrank.cli.sources import LargeFile
@@ -44,7 +44,9 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @app.command()
+@grouped
 def fit(
+    *,
     train: Annotated[
         Path,
         typer.Argument(
@@ -56,43 +58,18 @@ def fit(
         Path | None,
         typer.Option("--pairs", help="File of preferences (A is better than B) to learn from instead of scores."),
     ] = None,
-    winner: options.Winner = None,
-    loser: options.Loser = None,
-    left: options.Left = None,
-    right: options.Right = None,
-    tie: options.TieColumn = None,
-    judge: options.Judge = None,
-    pair_weight: options.PairWeight = None,
-    method: options.Method = "rankrls",
-    alpha: options.Alpha = None,
-    kernel: options.KernelName = "linear",
-    gamma: options.Gamma = None,
-    degree: options.Degree = None,
-    coef0: options.Coef0 = None,
-    cost: options.Cost = None,
-    loss: options.Loss = None,
-    ties: options.Ties = None,
-    side_bias: options.SideBias = False,
-    judge_effect: options.JudgeEffect = None,
-    query_weight: options.QueryWeight = None,
-    basis: options.Basis = None,
-    scale: options.Scale = False,
-    input_format: options.InputFormat = None,
-    target: options.Target = None,
-    time: options.Time = None,
-    event: options.Event = None,
-    happened: options.Happened = None,
-    strata: options.Strata = None,
-    positive: options.Positive = None,
-    query: options.Query = None,
-    id: options.Id = None,
-    weight: options.Weight = None,
-    features: options.Features = None,
-    exclude: options.Exclude = None,
-    missing: options.Missing = "median",
-    missing_indicator: options.MissingIndicator = False,
-    ordinal: options.Ordinal = None,
-    seed: options.Seed = 0,
+    votes: PreferenceFile,
+    alpha: Annotated[
+        float | None,
+        options.option("Model")(
+            "Regularisation strength: larger values mean smoother models. The loss is a sum over pairs, so more pairs "
+            "need a larger alpha.",
+            default="1",
+            callback=options.positive_number,
+        ),
+    ] = None,
+    learner: LearnerOptions,
+    source: Annotated[SourceFile, without("groups")],
     as_json: options.AsJSON = False,
 ) -> None:
     """Learn a ranking from a file and save the model.
@@ -112,68 +89,31 @@ def fit(
     from kernelrank.errors import InvalidInputError
 
     answer = Answer("fit", as_json=as_json)
-    train = fold_part(train, "train")
-    check_file(output, [train, *([] if pairs is None else [pairs])])
-    check_kernel_options([kernel], gamma=gamma, degree=degree, coef0=coef0)
-    width = None
-    if gamma is not None:
-        from kernelrank.cli.options import read_gamma
-
-        width = read_gamma(gamma)
-    learner = LearnerOptions(
-        method,
-        kernel,
-        width,
-        degree,
-        coef0,
-        cost,
-        loss,
-        ties,
-        query_weight,
-        basis,
-        side_bias or None,
-        judge_effect,
-        scale=scale,
-        seed=seed,
-    )
+    source = source.with_times().at(fold_part(train, "train"))
+    check_file(output, [source.path, *([] if pairs is None else [pairs])])
+    learner.check_kernel()
     ranker = learner.estimator(alpha)
-    target, query = survival_columns(target, query, time, event, strata)
-    source = SourceFile(
-        train, input_format, target, query, id, weight, None, features, positive, exclude=exclude
-    ).preparing(missing, missing_indicator, ordinal, event=event, happened=happened)
     if pairs is not None and not hasattr(ranker, "fit_pairs"):
         raise InvalidInputError(
             f"--pairs belongs to --method rankrls, ranksvm or bradley_terry; {type(ranker).__name__} needs scores"
         )
-    preferences = None
-    if pairs is None:
-        refuse_columns(
-            winner=winner, loser=loser, left=left, right=right, tie=tie, judge=judge, pair_weight=pair_weight
-        )
-    learner.check_votes(pairs=pairs is not None, judge=bool(judge))
-    if pairs is not None:
-        who = "" if judge_effect is None else judge
-        preferences = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, who)
+    preferences = votes.at(pairs)
+    learner.check_votes(pairs=pairs is not None, judge=bool(votes.judge))
+    if preferences is not None and learner.judge_effect is None:
+        preferences = replace(preferences, judge="")
     fitted: tuple[Any, Any, Items | LargeFile] | None = None
-    if pairs is None and event is None and source.may_be_large():
-        from kernelrank.cli.sources import fit_large_file
-
+    if pairs is None and source.event is None and source.may_be_large():
         fitted = fit_large_file(source, learner, alpha, answer)
     scaler, ranker, data = fitted or _fit_in_memory(source, learner, alpha, preferences, answer)
     model = joined(scaler, ranker)
     save_model(model, output, data, source, preferences=None if pairs is None else str(pairs))
-    answer.fact("model", str(output))
-    answer.fact("class", type(ranker).__name__)
-    answer.fact("items", len(data))
-    answer.fact("columns", data.n_features)
-    answer.fact("queries", getattr(ranker, "n_queries_", None))
-    answer.fact("idle_queries", getattr(ranker, "n_idle_queries_", None))
-    answer.fact("pairs", getattr(ranker, "n_pairs_", None))
-    answer.fact("solver", ranker.solver_)
-    answer.fact("iterations", ranker.n_iter_)
+    answer.add({"class": type(ranker).__name__, "items": len(data), "columns": data.n_features})
+    answer.add({"solver": ranker.solver_, "iterations": ranker.n_iter_})
+    counts = {"queries": "n_queries_", "idle_queries": "n_idle_queries_", "pairs": "n_pairs_"}
+    answer.add({name: getattr(ranker, attribute, None) for name, attribute in counts.items()})
     answer.table("", ("", ""), setting_rows(model, data))
     answer_effects(answer, model)
-    answer.line(f"The model is in {output}.")
+    answer.saved(model=output)
     answer.show()
 
 
@@ -212,7 +152,9 @@ predict_app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @predict_app.command()
+@grouped
 def predict(
+    *,
     model: options.Model,
     data: Annotated[
         Path,
@@ -230,9 +172,7 @@ def predict(
         ),
     ] = "scores",
     tag: Annotated[str, typer.Option("--tag", help="Run name (last column of a TREC run).")] = "kernelrank",
-    input_format: options.InputFormat = None,
-    query: options.Query = None,
-    id: options.Id = None,
+    source: Annotated[SourceFile, only("input_format", "query", "id")],
     as_json: options.AsJSON = False,
 ) -> None:
     """Predict scores for the items of a file. Within a query, higher scores rank higher.
@@ -254,7 +194,7 @@ def predict(
     if format == "parquet":
         check_extra("data", "pyarrow")
     loaded = load_model(model)
-    source = for_model(SourceFile(data, input_format, None, query, id), loaded, needs_target=False)
+    source = for_model(source.at(data), loaded, needs_target=False)
     items = source.read(answer, needs_target=False)
     with speaking_of(items):
         scores = scores_of(loaded, items.X)
@@ -281,21 +221,19 @@ convert_app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @convert_app.command()
+@grouped
 def convert(
+    *,
     source: Annotated[Path, typer.Argument(help="Data file in any supported format. - is standard input.")],
     output: Annotated[Path, typer.Argument(help="Output file; its suffix decides the format. - is standard output.")],
     to: Annotated[
         Literal["svmlight", "csv", "tsv", "parquet", "qrels"] | None,
         typer.Option("--to", help="Output format, if the suffix does not say; qrels keeps only the scores."),
     ] = None,
-    input_format: options.InputFormat = None,
-    target: options.Target = None,
-    query: options.Query = None,
-    id: options.Id = None,
-    weight: options.Weight = None,
-    groups: options.Groups = None,
-    positive: options.Positive = None,
-    features: options.Features = None,
+    reader: Annotated[
+        SourceFile,
+        only("input_format", "target", "query", "id", "weight", "groups", "positive", "features"),
+    ],
     as_json: options.AsJSON = False,
 ) -> None:
     """Convert a file of items to another format; a suffix such as .gz compresses it.
@@ -316,8 +254,7 @@ def convert(
         return
     if to != "qrels" and written_format(output, to) == "parquet":
         check_extra("data", "pyarrow")
-    reader = SourceFile(source, input_format, target, query, id, weight, groups, features, positive, strict=True)
-    items = reader.read(answer, needs_target=to == "qrels")
+    items = replace(reader, path=source, strict=True).read(answer, needs_target=to == "qrels")
     if to == "qrels":
         _write_judgements(items, output)
         what = counted(len(items), "judgement")
@@ -336,12 +273,11 @@ def _convert_model(answer: Answer, source: Path, output: Path) -> None:
     """Write a linear model of RankLib or SVM-rank as a model file."""
     from kernelrank.data import read_linear_model
     from kernelrank.errors import InvalidInputError
-    from kernelrank.persistence.model_files import save
 
     if output.suffix != ".kr":
         raise InvalidInputError(f"{source}: Expected a name that ends with .kr for a model; got {output}.")
     linear = read_linear_model(source)
-    save(_model_of(linear, source), output)
+    persistence.save(_model_of(linear, source), output)
     answer.note("features are known by their numbers, from 1 on; a constant in the scores is left out")
     answer.fact("output", str(output))
     answer.fact("columns", len(linear.weights))
@@ -436,8 +372,9 @@ def export(
     for note in write(loaded, output, format, name=name, dtype=dtype):
         answer.note(f"{output}: {note}")
     answer.fact("output", str(output))
-    answer.fact("bytes", output.stat().st_size)
-    answer.line(f"The {type(final_step(loaded)).__name__} of {model} is in {output}: {output.stat().st_size:,} bytes.")
+    kind, size = type(persistence.final_step(loaded)).__name__, output.stat().st_size
+    answer.fact("bytes", size)
+    answer.line(f"The {kind} of {model} is in {output}: {size:,} bytes.")
     answer.show()
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kernelrank import persistence
 from kernelrank.base.text import printable
 from kernelrank.cli import options
 from kernelrank.cli.answer import (
@@ -20,14 +21,16 @@ from kernelrank.cli.answer import (
     counted,
     setting_rows,
 )
-from kernelrank.cli.sources import SourceFile, columns_matched, fold_part, for_model, load_model
-from kernelrank.persistence.model_files import column_names, final_step, provenance
+from kernelrank.cli.options import MeasureRules, facts_of, grouped, only
+from kernelrank.cli.sources import SourceFile, columns_matched, fold_part, for_model, judge, load_model, measured
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @app.command()
+@grouped
 def inspect(
+    *,
     model: options.Model,
     top: Annotated[int, typer.Option("--top", min=1, help="Number of weights, items or terms to list.")] = 10,
     explain: Annotated[
@@ -45,9 +48,7 @@ def inspect(
     data: Annotated[
         Path | None, typer.Option("--data", help="Data file: that of the items to explain, or to measure for the card.")
     ] = None,
-    input_format: options.InputFormat = None,
-    query: options.Query = None,
-    id: options.Id = None,
+    source: Annotated[SourceFile, only("input_format", "query", "id")],
     as_json: options.AsJSON = False,
 ) -> None:
     """Show what a model file contains, and explain why one item ranks above another.
@@ -61,18 +62,15 @@ def inspect(
     from kernelrank.errors import InvalidInputError
 
     if card is not None:
-        _write_card(
-            model, card, None if data is None else SourceFile(fold_part(data, "test"), input_format, None, query, id)
-        )
+        _write_card(model, card, None if data is None else source.at(fold_part(data, "test")))
         return
     if (explain is None) != (data is None):
         raise InvalidInputError("--explain and --data go together: give two items and the data file that contains them")
     answer = Answer("inspect", as_json=as_json)
     loaded = load_model(model)
-    known = provenance(loaded)
-    answer.fact("model", str(model))
-    answer.fact("class", type(final_step(loaded)).__name__)
-    answer.fact("scaled", final_step(loaded) is not loaded)
+    known = persistence.provenance(loaded)
+    ranker = persistence.final_step(loaded)
+    answer.add({"model": str(model), "class": type(ranker).__name__, "scaled": ranker is not loaded})
     answer.fact("options", changed_parameters(loaded))
     answer.fact("columns", loaded.n_features_in_)
     answer.fact("provenance", known)
@@ -84,15 +82,13 @@ def inspect(
     if explain is None or data is None:
         _largest(answer, loaded, top)
     else:
-        source = SourceFile(fold_part(data, "test"), input_format, None, query, id)
+        source = source.at(fold_part(data, "test"))
         _explain(answer, loaded, for_model(source, loaded, needs_target=False), explain, top)
     answer.show()
 
 
 def _write_card(model: Path, card: Path, source: SourceFile | None) -> None:
     """Write a model card; measures need a file with scores."""
-    from kernelrank.cli.options import MeasureRules, facts_of
-    from kernelrank.cli.sources import judge, measured
     from kernelrank.persistence.atomic import atomic_write
 
     to_stdout = str(card) == STANDARD_STREAM
@@ -117,13 +113,13 @@ def _largest(answer: Answer, model: Any, top: int) -> None:
     """List the largest weights, or the basis items with the largest coefficients."""
     import numpy as np
 
-    ranker, known = final_step(model), provenance(model)
+    ranker, known = persistence.final_step(model), persistence.provenance(model)
     linear = hasattr(ranker, "coef_")
     weights = np.asarray(ranker.coef_ if linear else ranker.dual_coef_)
     if weights.ndim > 1:
         answer.note(f"the model has {weights.shape[0 if linear else 1]} outputs; their weights are not listed")
         return
-    names = column_names(model) if linear else known.get("training_ids")
+    names = persistence.column_names(model) if linear else known.get("training_ids")
     basis = getattr(ranker, "basis_", None)
     order = np.argsort(-np.abs(weights), kind="stable")[:top]
     found: list[dict[str, Any]] = []
@@ -160,9 +156,11 @@ def _explain(answer: Answer, model: Any, source: SourceFile, pair: tuple[str, st
     X = items.X[places]
     if sparse.issparse(X) and not model.__sklearn_tags__().input_tags.sparse:
         X = X.toarray()
-    known = provenance(model)
+    known = persistence.provenance(model)
     with columns_matched():
-        found = explain(model, X, feature_names=column_names(model), training_ids=known.get("training_ids"), k=top)
+        found = explain(
+            model, X, feature_names=persistence.column_names(model), training_ids=known.get("training_ids"), k=top
+        )
     answer.fact("explanation", {"items": list(pair), **found.to_dict()})
     higher, lower = found.scores
     relation = "ranks above" if higher > lower else "ranks below" if higher < lower else "ties with"
@@ -253,7 +251,7 @@ The file holds data and no code.
 
 def model_card(model: Any, file: Path, measured_on: str | None, measures: Sequence[dict[str, Any]]) -> str:
     """Write the card of a model."""
-    ranker = final_step(model)
+    ranker = persistence.final_step(model)
     card = CARD.format(
         front=_front(type(ranker).__name__, file.stem, measured_on, measures),
         title=file.stem,
@@ -286,7 +284,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _data(model: Any) -> str:
-    known, names = provenance(model), column_names(model)
+    known, names = persistence.provenance(model), persistence.column_names(model)
     if not known:
         return "The model was fitted in Python; the source of its data was not recorded."
     queries = known.get("queries")
@@ -303,7 +301,7 @@ def _data(model: Any) -> str:
 
 def _measures(model: Any, data: str | None, measures: Sequence[dict[str, Any]]) -> str:
     if not measures:
-        best = getattr(final_step(model), "best_score_", None)
+        best = getattr(persistence.final_step(model), "best_score_", None)
         chosen = (
             ""
             if best is None
@@ -327,7 +325,7 @@ def _measures(model: Any, data: str | None, measures: Sequence[dict[str, Any]]) 
 
 
 def _limits(model: Any, data: str | None, measures: Sequence[dict[str, Any]]) -> list[str]:
-    known, ranker = provenance(model), final_step(model)
+    known, ranker = persistence.provenance(model), persistence.final_step(model)
     found = ["The measures are valid for queries similar to those that were measured, not for data that have changed."]
     if not measures:
         found = ["How well it ranks new queries is not known from this card."]

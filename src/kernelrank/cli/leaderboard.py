@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
@@ -11,6 +12,7 @@ from kernelrank.base.progress import working
 from kernelrank.base.text import pvalue
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer, check_page, counted
+from kernelrank.cli.options import grouped, one_of, only, without
 from kernelrank.cli.sources import PreferenceFile, SourceFile, command_line
 
 if TYPE_CHECKING:
@@ -23,7 +25,9 @@ ModelName = Literal["bradley_terry", "least_squares"]
 
 
 @app.command()
+@grouped
 def leaderboard(
+    *,
     votes: Annotated[
         Path,
         typer.Argument(
@@ -39,13 +43,10 @@ def leaderboard(
             show_default=False,
         ),
     ] = None,
-    judge: options.Judge = None,
     report: options.Report = None,
     model: Annotated[
         str,
-        options.method_option(
-            "--model", "--method", choices=get_args(ModelName), help="Statistical model of the votes."
-        ),
+        options.option()("Statistical model of the votes.", "--model", "--method", **one_of(*get_args(ModelName))),
     ] = "bradley_terry",
     alpha: Annotated[
         str, typer.Option("--alpha", help="Regularisation strength; auto estimates it from the votes.")
@@ -60,16 +61,9 @@ def leaderboard(
     ] = 0.8,
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
-    winner: options.Winner = None,
-    loser: options.Loser = None,
-    left: options.Left = None,
-    right: options.Right = None,
-    tie: options.TieColumn = None,
+    file: Annotated[PreferenceFile, without("pair_weight")],
     weight: options.PairWeight = None,
-    input_format: options.InputFormat = None,
-    id: options.Id = None,
-    features: options.Features = None,
-    exclude: options.Exclude = None,
+    source: Annotated[SourceFile, only("input_format", "id", "features", "exclude")],
     as_json: options.AsJSON = False,
 ) -> None:
     """Rank items by votes, with intervals of scores and ranks.
@@ -85,11 +79,8 @@ def leaderboard(
     """
     answer = Answer("leaderboard", as_json=as_json)
     check_page(report, [votes, *([] if items is None else [items])])
-    file = PreferenceFile(votes, winner, loser, left, right, tie, weight, judge)
-    source = None
-    if items is not None:
-        source = SourceFile(items, input_format, id=id, features=features, exclude=exclude)
-    found, names, X = _read(answer, file, source)
+    file = replace(file, path=votes, pair_weight=weight)
+    found, names, X = _read(answer, file, None if items is None else source.at(items))
     board = _board(cast("ModelName", model), alpha, confidence, seed)
     with answer.noting_warnings(), working("ranking"):
         board.fit(
@@ -104,7 +95,6 @@ def leaderboard(
         answer.note(note)
     with working("comparing items"):
         _answer(answer, board, votes, top, pairs, power)
-    answer.fact("report", None if report is None else str(report))
     if report is not None:
         from kernelrank.report import leaderboard_report
 
@@ -113,7 +103,7 @@ def leaderboard(
             title, command = f"Leaderboard of {Path(votes).name}", command_line()
             page = leaderboard_report(board, n_pairs=pairs, power=power, title=title, command=command, notes=notes)
             page.save(report)
-        answer.line(f"The report is in {report}.")
+    answer.saved(report=report)
     answer.show()
 
 

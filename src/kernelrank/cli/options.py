@@ -1,4 +1,4 @@
-"""Options that several commands share, with their help texts."""
+"""Options that several commands share: a group of options is a dataclass, and its object is what commands work with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -16,168 +16,88 @@ if TYPE_CHECKING:
     from kernelrank.data import Items
     from kernelrank.metrics import Measure, MeasureResult
 
-TIES_BY_NAME = "ties by descending item name"
-"""How trec_eval places items with the same score."""
-
-DATA = "Reading the data file"
-PREFERENCES = "Reading preferences"
-LEARNER = "Model"
-RULES = "Conventions of the measures"
+# Groups of options: a dataclass whose annotated fields are options ---------------------------------------------------
 
 
-AsJSON = Annotated[bool, typer.Option("--json", help="Write only JSON to standard output.")]
+def only(*names: str) -> Callable[[str], bool]:
+    """Choose the options of a group that a command takes: ``Annotated[Group, only("query", "id")]``."""
+    return lambda name: name in names
+
+
+def without(*names: str) -> Callable[[str], bool]:
+    """Choose the options of a group that a command takes: all but these."""
+    return lambda name: name not in names
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Expand each parameter of a command that is a dataclass into one option for each of its annotated fields."""
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        kind, takes = parameter.annotation, without()
+        if get_origin(kind) is Annotated and is_dataclass(get_args(kind)[0]):
+            kind, takes = get_args(kind)
+        if not is_dataclass(kind):
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        hints = get_type_hints(kind, include_extras=True)
+        taken = [field for field in fields(kind) if get_origin(hints[field.name]) is Annotated and takes(field.name)]
+        groups[parameter.name] = kind, [field.name for field in taken]
+        parameters += [
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+            )
+            for field in taken
+        ]
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        made = {name: kind(**{field: given.pop(field) for field in taken}) for name, (kind, taken) in groups.items()}
+        command(**given, **made)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def option(panel: str | None = None) -> Callable[..., Any]:
+    """Return what makes options with a help text, for one panel of the help."""
+
+    def make(what: str, *flags: str, default: str = "", **options: Any) -> Any:
+        # A default that is no value of the option, in typer's format; brackets must be escaped.
+        text = f"{what}  \\[default: {default}]" if default else what
+        return typer.Option(*flags, help=text, rich_help_panel=panel, **options)
+
+    return make
+
+
+_option = option()
+AsJSON = Annotated[bool, _option("Write only JSON to standard output.", "--json")]
 Model = Annotated[Path, typer.Argument(help="Model file, written by kernelrank fit or tune.", show_default=False)]
-Report = Annotated[
-    Path | None, typer.Option("--report", help="Write an HTML report with plots to this file.", show_default=False)
-]
-Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
-Confidence = Annotated[float, typer.Option("--confidence", help="Confidence level of the intervals, between 0 and 1.")]
-
-# How the file is read ------------------------------------------------------------------------------------------------
-
+Report = Annotated[Path | None, _option("Write an HTML report with plots to this file.")]
+Seed = Annotated[int, _option("Random seed.")]
+Jobs = Annotated[int, _option("Number of parallel processes.")]
+Confidence = Annotated[float, _option("Confidence level of the intervals, between 0 and 1.")]
 InputFormat = Annotated[
     str | None,
-    typer.Option(
-        "--input-format",
-        help="Input format: svmlight, csv, tsv, parquet or xlsx. Default: guessed from the file name and first line.",
-        rich_help_panel=DATA,
-        show_default=False,
+    option("Reading the data file")(
+        "Input format: svmlight, csv, tsv, parquet or xlsx. Default: guessed from the file name and first line."
     ),
-]
-
-
-def _column(flag: str, what: str) -> Any:
-    return typer.Option(flag, metavar="COLUMN", help=what, rich_help_panel=DATA, show_default=False)
-
-
-Target = Annotated[
-    str | None, _column("--target", "Target column: scores, grades or classes. Guessed from its name if omitted.")
-]
-Time = Annotated[str | None, _column("--time", "Column of survival times, to learn from instead of --target.")]
-Event = Annotated[
-    str | None,
-    _column(
-        "--event",
-        "With --time: column that says whether the event happened (1, true) or the time is censored (0, false).",
-    ),
-]
-Happened = Annotated[
-    str | None,
-    typer.Option(
-        "--happened",
-        metavar="WORD",
-        help="The value of the --event column that means an event, if it is not 1 or true.",
-    ),
-]
-Strata = Annotated[
-    str | None, _column("--strata", "With --time: column of strata; only items of one stratum are compared.")
-]
-Positive = Annotated[
-    str | None,
-    typer.Option(
-        "--positive",
-        metavar="CLASS",
-        help="The positive class, which should rank high. If omitted, it is guessed from the words (case/control, "
-        "yes/no, malignant/benign, ...), else the last class in sorted order; the output says which class it "
-        "is and why.",
-        rich_help_panel=DATA,
-        show_default=False,
-    ),
-]
-Query = Annotated[
-    str | None,
-    _column("--query", "Query column: only items of the same query are compared. Guessed from its name if omitted."),
-]
-Id = Annotated[str | None, _column("--id", "Column of item names. Guessed from its name if omitted.")]
-Weight = Annotated[str | None, _column("--weight", "Column of sample weights. Guessed from its name if omitted.")]
-Groups = Annotated[
-    str | None,
-    _column(
-        "--groups",
-        "Group column, such as the patient: rows of one group are held out together. Guessed from its name if omitted.",
-    ),
-]
-Features = Annotated[
-    str | None,
-    typer.Option(
-        "--features",
-        metavar="COLUMNS",
-        help="Feature columns, separated by commas. Default: all other columns.",
-        rich_help_panel=DATA,
-        show_default=False,
-    ),
-]
-Exclude = Annotated[
-    str | None,
-    typer.Option(
-        "--exclude",
-        metavar="COLUMNS",
-        help="Columns not to use as features, separated by commas; gene* means all that begin with gene.",
-        rich_help_panel=DATA,
-        show_default=False,
-    ),
-]
-Missing = Annotated[
-    Literal["median", "mean", "drop", "error"],
-    typer.Option(
-        "--missing",
-        help="Missing numbers. median, mean: impute by column, computed once on all rows. drop: remove the row. "
-        "error: list them and stop.",
-        rich_help_panel=DATA,
-    ),
-]
-MissingIndicator = Annotated[
-    bool,
-    typer.Option(
-        "--missing-indicator",
-        help="Add an indicator column (1 = missing) for each column with missing values.",
-        rich_help_panel=DATA,
-    ),
-]
-Ordinal = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ordinal",
-        metavar="COLUMN=WORDS",
-        help="Ordinal column with its values from lowest to highest: stage=I,II,III becomes 0, 1, 2. May be "
-        "repeated. Other text columns are one-hot encoded.",
-        rich_help_panel=DATA,
-        show_default=False,
-    ),
-]
-
-# How preferences are read --------------------------------------------------------------------------------------------
-
-
-def _pair_column(flag: str, what: str) -> Any:
-    return typer.Option(flag, metavar="COLUMN", help=what, rich_help_panel=PREFERENCES, show_default=False)
-
-
-Winner = Annotated[
-    str | None,
-    _pair_column(
-        "--winner", "Column of the winners, or the column that says which side won. Guessed from its name if omitted."
-    ),
-]
-Loser = Annotated[str | None, _pair_column("--loser", "Column of the losers. Guessed from its name if omitted.")]
-Left = Annotated[
-    str | None,
-    _pair_column("--left", "Column of the first item (left, home, model A). Guessed from its name if omitted."),
-]
-Right = Annotated[
-    str | None,
-    _pair_column("--right", "Column of the second item (right, away, model B). Guessed from its name if omitted."),
-]
-TieColumn = Annotated[str | None, _pair_column("--tie", "Column that marks ties. Guessed from its name if omitted.")]
-Judge = Annotated[
-    str | None, _pair_column("--judge", "Column of the judges: who voted. Guessed from its name if omitted.")
 ]
 PairWeight = Annotated[
     str | None,
-    _pair_column("--pair-weight", "Column of the weights of the preferences. Guessed from its name if omitted."),
+    option("Reading preferences")(
+        "Column of the weights of the preferences. Guessed from its name if omitted.", "--pair-weight", metavar="COLUMN"
+    ),
 ]
-
-# What is learnt ------------------------------------------------------------------------------------------------------
+Measures = Annotated[
+    list[str] | None,
+    _option(
+        "Measure, such as ndcg@10, map, p@5, mrr, err@10, auc, pairwise_accuracy or kendall_tau. May be repeated.",
+        "--measure",
+        "-m",
+        metavar="MEASURE",
+    ),
+]
 
 
 def positive_number(param: typer.CallbackParam, value: float | None) -> float | None:
@@ -189,18 +109,18 @@ def positive_number(param: typer.CallbackParam, value: float | None) -> float | 
     return value
 
 
-def _choice(flag: str, what: str, default: str = "", **options: Any) -> Any:
-    text = _with_default(what, default)
-    return typer.Option(flag, help=text, rich_help_panel=LEARNER, show_default=False, **options)
+NestedAlpha = Annotated[
+    float | None,
+    _option(
+        "Regularisation strength. If omitted, alpha is chosen inside every training set (nested cross-validation).",
+        callback=positive_number,
+    ),
+]
+NestedAlphas = Annotated[str, _option("Values of alpha to try, as in kernelrank tune.")]
 
 
-def _with_default(what: str, default: str) -> str:
-    """Return help with the default value in typer's format; brackets must be escaped."""
-    return f"{what}  \\[default: {default}]" if default else what
-
-
-def method_option(*flags: str, choices: tuple[str, ...], **options: Any) -> Any:
-    """Return an option for one of several methods, which takes the spelling of 0.1, ``bradleyterry``, too."""
+def one_of(*choices: str) -> dict[str, Any]:
+    """Return the rest of an option for one of several methods, which takes the spelling of 0.1, ``bradleyterry``."""
 
     def chosen(value: str) -> str:
         name = "bradley_terry" if value == "bradleyterry" else value
@@ -208,184 +128,12 @@ def method_option(*flags: str, choices: tuple[str, ...], **options: Any) -> Any:
             raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, choices))}.")
         return name
 
-    return typer.Option(*flags, parser=chosen, metavar=f"[{'|'.join(choices)}]", **options)
-
-
-Method = Annotated[
-    str,
-    method_option(
-        "--method",
-        choices=("rankrls", "ranksvm", "rls", "bradley_terry"),
-        help="rankrls: squared loss over pairs. ranksvm: hinge loss over pairs. rls: squared loss over scores "
-        "(ridge regression). bradley_terry: logistic loss over pairs, with probabilities of votes.",
-        rich_help_panel=LEARNER,
-    ),
-]
-Alpha = Annotated[
-    float | None,
-    _choice(
-        "--alpha",
-        "Regularisation strength: larger values mean smoother models. The loss is a sum over pairs, so more pairs need "
-        "a larger alpha.",
-        "1",
-        callback=positive_number,
-    ),
-]
-NestedAlpha = Annotated[
-    float | None,
-    typer.Option(
-        "--alpha",
-        help="Regularisation strength. If omitted, alpha is chosen inside every training set (nested "
-        "cross-validation).",
-        callback=positive_number,
-    ),
-]
-NestedAlphas = Annotated[str, typer.Option("--alphas", help="Values of alpha to try, as in kernelrank tune.")]
-KernelName = Annotated[
-    str, typer.Option("--kernel", help="Kernel: linear, rbf, poly, laplacian, cosine, ...", rich_help_panel=LEARNER)
-]
-Gamma = Annotated[
-    str | None, _choice("--gamma", "Kernel coefficient gamma: a number, scale or median.", "1 / number of columns")
-]
-Degree = Annotated[float | None, _choice("--degree", "Degree of the polynomial kernel.", "3")]
-Coef0 = Annotated[float | None, _choice("--coef0", "Constant term of the polynomial and sigmoid kernels.", "1")]
-Cost = Annotated[
-    Literal["magnitude", "unit", "relative"] | None,
-    _choice(
-        "--cost",
-        "rankrls: target difference of a pair. magnitude: the difference of its scores. unit: 1. relative: the "
-        "difference, with errors measured relative to it.",
-        "magnitude",
-    ),
-]
-Loss = Annotated[Literal["hinge", "squared_hinge"] | None, _choice("--loss", "ranksvm: loss of a pair.", "hinge")]
-Ties = Annotated[
-    Literal["include", "exclude", "half", "davidson"] | None,
-    _choice(
-        "--ties",
-        "rankrls: whether two items with equal scores form a pair with the target difference 0. bradley_terry with "
-        "--pairs: half counts a tie as half a vote for each item; davidson learns the probability of ties.",
-        "include, half",
-    ),
-]
-SideBias = Annotated[
-    bool,
-    _choice(
-        "--side-bias",
-        "bradley_terry with --pairs: learn by how much the first side (left, home, model A) is preferred, whatever the "
-        "items are.",
-    ),
-]
-JudgeEffect = Annotated[
-    Literal["side", "scale"] | None,
-    _choice(
-        "--judge-effect",
-        "bradley_terry with --pairs: what differs between judges. side: each judge prefers a side. scale: some judges "
-        "vote more at random than others.",
-        "nothing",
-    ),
-]
-QueryWeight = Annotated[
-    Literal["pairs", "items", "queries"] | None,
-    _choice("--query-weight", "Which units have equal weight: every pair, every item or every query.", "pairs"),
-]
-Basis = Annotated[
-    int | None,
-    _choice("--basis", "Nyström approximation with this many random items as basis. Default: the full kernel."),
-]
-Scale = Annotated[
-    bool,
-    _choice("--scale", "Standardise the columns (sparse data: scale only). The scaler is saved with the model."),
-]
-
-# Groups of options: a dataclass whose fields are options ----------------------------------------------------------
-
-
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Expand each parameter of a command that is a dataclass into one option for each of its fields."""
-    parameters: list[inspect.Parameter] = []
-    groups: dict[str, Any] = {}
-    for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        kind = parameter.annotation
-        if is_dataclass(kind):
-            groups[parameter.name] = kind
-            hints = get_type_hints(kind, include_extras=True)
-            parameters += [
-                parameter.replace(name=field.name, default=field.default, annotation=hints[field.name])
-                for field in fields(kind)
-            ]
-        else:
-            parameters.append(parameter)
-
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        for name, kind in groups.items():
-            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-        command(**given)
-
-    by_name = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-    run.__signature__ = inspect.Signature(by_name)  # type: ignore[attr-defined]
-    return run
-
-
-# Rules of the measures -----------------------------------------------------------------------------------------------
-
-Measures = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--measure",
-        "-m",
-        metavar="MEASURE",
-        help="Measure, such as ndcg@10, map, p@5, mrr, err@10, auc, pairwise_accuracy or kendall_tau. May be repeated.",
-        show_default=False,
-    ),
-]
-
-
-def _rule(flag: str, what: str, default: str = "") -> Any:
-    return typer.Option(flag, help=_with_default(what, default), rich_help_panel=RULES, show_default=False)
-
-
-Gain = Annotated[
-    Literal["exponential", "linear"] | None,
-    _rule("--gain", "NDCG gain: exponential (2^y - 1) or linear (y).", "exponential"),
-]
-Discount = Annotated[
-    Literal["log2", "letor"] | None,
-    _rule("--discount", "NDCG discount: log2(1 + rank), or that of LETOR, which does not discount rank 2.", "log2"),
-]
-TiesOfList = Annotated[
-    Literal["average", "pessimistic", "optimistic", "order"] | None,
-    _rule("--tied", "How to rank items with equal predictions.", "average"),
-]
-Empty = Annotated[
-    Literal["skip", "zero", "one"] | None,
-    _rule("--empty", "Value of a query without a relevant item: leave it out, 0 or 1.", "skip"),
-]
-RelevantFrom = Annotated[
-    float | None,
-    _rule("--relevant-from", "MAP, P, MRR, threshold measures: lowest score that counts as relevant.", "above 0"),
-]
-MaxGrade = Annotated[float | None, _rule("--max-grade", "ERR: highest possible grade.", "4")]
-Threshold = Annotated[
-    float | None,
-    _rule(
-        "--threshold",
-        "threshold_precision, threshold_recall, threshold_f: lowest prediction that counts as positive.",
-        "0",
-    ),
-]
-TrecRules = Annotated[
-    bool,
-    _rule("--trec", f"Use the rules of trec_eval: gain linear, {TIES_BY_NAME}, empty queries count 0."),
-]
+    return {"parser": chosen, "metavar": f"[{'|'.join(choices)}]"}
 
 
 # Learner --------------------------------------------------------------------------------------------------------------
 #
 # The learner that the options describe.
-
-KERNEL_OPTIONS = ("gamma", "degree", "coef0")
 
 TAKES = {
     "rankrls": {"cost", "ties", "query_weight"},
@@ -424,25 +172,82 @@ def check_kernel_options(kernels: Sequence[str], **given: Any) -> None:
             )
 
 
+_learner = option("Model")
+
+
 @dataclass(frozen=True)
 class LearnerOptions:
     """The options of the learner; None where an option is not given."""
 
-    method: str = "rankrls"
-    kernel: str = "linear"
-    gamma: float | str | None = None
-    degree: float | None = None
-    coef0: float | None = None
-    cost: str | None = None
-    loss: str | None = None
-    ties: str | None = None
-    query_weight: str | None = None
-    basis: int | None = None
-    side_bias: bool | None = None
-    judge_effect: str | None = None
-    scale: bool = False
-    seed: int = 0
+    method: Annotated[
+        str,
+        _learner(
+            "rankrls: squared loss over pairs. ranksvm: hinge loss over pairs. rls: squared loss over scores (ridge "
+            "regression). bradley_terry: logistic loss over pairs, with probabilities of votes.",
+            **one_of("rankrls", "ranksvm", "rls", "bradley_terry"),
+        ),
+    ] = "rankrls"
+    kernel: Annotated[str, _learner("Kernel: linear, rbf, poly, laplacian, cosine, ...")] = "linear"
+    gamma: Annotated[
+        str | None,
+        _learner("Kernel coefficient gamma: a number, scale or median.", default="1 / number of columns"),
+    ] = None
+    degree: Annotated[float | None, _learner("Degree of the polynomial kernel.", default="3")] = None
+    coef0: Annotated[float | None, _learner("Constant term of the polynomial and sigmoid kernels.", default="1")] = None
+    cost: Annotated[
+        Literal["magnitude", "unit", "relative"] | None,
+        _learner(
+            "rankrls: target difference of a pair. magnitude: the difference of its scores. unit: 1. relative: the "
+            "difference, with errors measured relative to it.",
+            default="magnitude",
+        ),
+    ] = None
+    loss: Annotated[Literal["hinge", "squared_hinge"] | None, _learner("ranksvm: loss of a pair.", default="hinge")] = (
+        None
+    )
+    ties: Annotated[
+        Literal["include", "exclude", "half", "davidson"] | None,
+        _learner(
+            "rankrls: whether two items with equal scores form a pair with the target difference 0. bradley_terry with "
+            "--pairs: half counts a tie as half a vote for each item; davidson learns the probability of ties.",
+            default="include, half",
+        ),
+    ] = None
+    side_bias: Annotated[
+        bool,
+        _learner(
+            "bradley_terry with --pairs: learn by how much the first side (left, home, model A) is preferred, whatever "
+            "the items are.",
+            "--side-bias",
+        ),
+    ] = False
+    judge_effect: Annotated[
+        Literal["side", "scale"] | None,
+        _learner(
+            "bradley_terry with --pairs: what differs between judges. side: each judge prefers a side. scale: some "
+            "judges vote more at random than others.",
+            default="nothing",
+        ),
+    ] = None
+    query_weight: Annotated[
+        Literal["pairs", "items", "queries"] | None,
+        _learner("Which units have equal weight: every pair, every item or every query.", default="pairs"),
+    ] = None
+    basis: Annotated[
+        int | None,
+        _learner("Nyström approximation with this many random items as basis. Default: the full kernel."),
+    ] = None
+    scale: Annotated[
+        bool,
+        _learner("Standardise the columns (sparse data: scale only). The scaler is saved with the model.", "--scale"),
+    ] = False
+    seed: Seed = 0
     classes: bool = False
+
+    def check_kernel(self) -> None:
+        """Raise an error for a gamma that is no number, and for a parameter that the kernel does not have."""
+        check_kernel_options([self.kernel], gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        read_gamma(self.gamma)
 
     def of_items(self, items: Items) -> LearnerOptions:
         """Return the options for these items: least squares learn two classes that have names as classes."""
@@ -468,9 +273,9 @@ class LearnerOptions:
         """Return the parameters that were given; raise an error for those of another method."""
         from kernelrank.errors import InvalidInputError
 
-        special = {name: getattr(self, name) for name in SPECIAL}
-        for name, value in special.items():
-            if value is not None and name not in TAKES[self.method]:
+        given: dict[str, Any] = {name: value for name in SPECIAL if (value := getattr(self, name)) not in (None, False)}
+        for name in given:
+            if name not in TAKES[self.method]:
                 owners = [method for method, names in TAKES.items() if name in names]
                 flag = name.replace("_", "-")
                 raise InvalidInputError(f"--{flag} belongs to --method {' or '.join(owners)}, not to {self.method}")
@@ -478,7 +283,7 @@ class LearnerOptions:
             raise InvalidInputError(
                 f"--ties: expected {' or '.join(TIES[self.method])} with --method {self.method}; got {self.ties}"
             )
-        given = {**special, **{name: getattr(self, name) for name in (*KERNEL_OPTIONS, "basis")}}
+        given |= {"gamma": read_gamma(self.gamma), "degree": self.degree, "coef0": self.coef0, "basis": self.basis}
         chosen = {name: value for name, value in given.items() if value is not None}
         return {"kernel": self.kernel, **chosen, "random_state": self.seed}
 
@@ -528,18 +333,47 @@ def joined(scaler: Any, ranker: Any) -> Any:
 DEFAULT_MEASURES = ("pairwise_accuracy", "ndcg@10", "map")
 
 
+_rule = option("Conventions of the measures")
+
+
 @dataclass(frozen=True)
 class MeasureRules:
     """The conventions of measures given by options; None where an option is not given."""
 
-    gain: Gain = None
-    discount: Discount = None
-    tied: TiesOfList = None
-    empty: Empty = None
-    relevant_from: RelevantFrom = None
-    max_grade: MaxGrade = None
-    threshold: Threshold = None
-    trec: TrecRules = False
+    gain: Annotated[
+        Literal["exponential", "linear"] | None,
+        _rule("NDCG gain: exponential (2^y - 1) or linear (y).", default="exponential"),
+    ] = None
+    discount: Annotated[
+        Literal["log2", "letor"] | None,
+        _rule("NDCG discount: log2(1 + rank), or that of LETOR, which does not discount rank 2.", default="log2"),
+    ] = None
+    tied: Annotated[
+        Literal["average", "pessimistic", "optimistic", "order"] | None,
+        _rule("How to rank items with equal predictions.", default="average"),
+    ] = None
+    empty: Annotated[
+        Literal["skip", "zero", "one"] | None,
+        _rule("Value of a query without a relevant item: leave it out, 0 or 1.", default="skip"),
+    ] = None
+    relevant_from: Annotated[
+        float | None,
+        _rule("MAP, P, MRR, threshold measures: lowest score that counts as relevant.", default="above 0"),
+    ] = None
+    max_grade: Annotated[float | None, _rule("ERR: highest possible grade.", default="4")] = None
+    threshold: Annotated[
+        float | None,
+        _rule(
+            "threshold_precision, threshold_recall, threshold_f: lowest prediction that counts as positive.",
+            default="0",
+        ),
+    ] = None
+    trec: Annotated[
+        bool,
+        _rule(
+            "Use the rules of trec_eval: gain linear, ties by descending item name, empty queries count 0.", "--trec"
+        ),
+    ] = False
 
     def measures(self, names: Sequence[str] | None) -> list[Measure]:
         """Return the measures of these names, each with the rules that it has."""
@@ -578,7 +412,7 @@ class MeasureRules:
         """Return the rules of a measure in words, with trec_eval's rule for ties if items are ordered by name."""
         from kernelrank.metrics.lists import TIE_WORDS
 
-        by_name = {TIE_WORDS["order"]: TIES_BY_NAME} if self._by_name else {}
+        by_name = {TIE_WORDS["order"]: "ties by descending item name"} if self._by_name else {}
         return [by_name.get(words, words) for words in measure.rules]
 
     def label_of(self, measure: Measure) -> str:
@@ -651,8 +485,6 @@ def row_of(facts: dict[str, Any]) -> list[str]:
 #
 # A grid of numbers as people type it: 0.1,1,10 or 2^-15:2^15; and the words that stand for numbers.
 
-LONGEST = 1000
-
 
 def read_grid(text: str, flag: str) -> list[float]:
     """Read numbers with commas between; ``low:high`` doubles from low to high, ``low:high:n`` takes n steps.
@@ -715,8 +547,8 @@ def _read_part(part: str) -> list[float]:
     if not 0 < low < high:
         raise ValueError(f"{part!r} must be an increasing range of positive numbers")
     steps = int(numbers[2]) if len(numbers) == 3 else round(math.log2(high / low)) + 1
-    if not 2 <= steps <= LONGEST:
-        raise ValueError(f"{part!r} has {steps} numbers, not 2 to {LONGEST}")
+    if not 2 <= steps <= 1000:
+        raise ValueError(f"{part!r} has {steps} numbers, not 2 to 1000")
     ratio = (high / low) ** (1 / (steps - 1))
     # Numbers of a grid are read by people: 0.1, not 0.10000000000000002.
     return [low, *(float(f"{low * ratio**step:.12g}") for step in range(1, steps - 1)), high]

@@ -12,7 +12,7 @@ from kernelrank.base.progress import working
 from kernelrank.base.text import p_is
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer, check_file, check_page, counted
-from kernelrank.cli.options import joined
+from kernelrank.cli.options import grouped, joined, without
 from kernelrank.cli.sources import SourceFile, command_line, fold_part, save_model, speaking_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @app.command()
+@grouped
 def select(
+    *,
     train: Annotated[
         Path, typer.Argument(help="Training file: one row per item, with scores or two classes. - is standard input.")
     ],
@@ -39,8 +41,6 @@ def select(
             show_default=False,
         ),
     ] = None,
-    target: options.Target = None,
-    query: options.Query = None,
     alpha: Annotated[
         str,
         typer.Option(
@@ -83,16 +83,12 @@ def select(
     ] = None,
     report: options.Report = None,
     confidence: options.Confidence = 0.95,
-    jobs: Annotated[int, typer.Option("--jobs", help="Number of parallel processes.")] = 1,
+    jobs: options.Jobs = 1,
     seed: options.Seed = 0,
-    input_format: options.InputFormat = None,
-    id: options.Id = None,
-    positive: options.Positive = None,
-    features: options.Features = None,
-    exclude: options.Exclude = None,
-    missing: options.Missing = "median",
-    missing_indicator: options.MissingIndicator = False,
-    ordinal: options.Ordinal = None,
+    source: Annotated[
+        SourceFile,
+        without("time", "event", "happened", "strata", "weight", "groups"),
+    ],
     as_json: options.AsJSON = False,
 ) -> None:
     """Select a few features that rank well, and cross-validate the selection.
@@ -111,9 +107,7 @@ def select(
     train = fold_part(train, "train")
     check_page(report, [train])
     check_file(output, [train])
-    source = SourceFile(
-        train, input_format, target, query, id, features=features, positive=positive, exclude=exclude
-    ).preparing(missing, missing_indicator, ordinal)
+    source = source.at(train)
     held_out = read_cv(cv)
     strength = check_alpha(alpha)
     items = source.read(answer)
@@ -145,10 +139,7 @@ def select(
     if output is not None:
         save_model(joined(scaler, selector), output, items, source)
     _answer(answer, found)
-    for what, path in (("model", output), ("report", report)):
-        answer.fact(what, None if path is None else str(path))
-        if path is not None:
-            answer.line(f"The {what} is in {path}.")
+    answer.saved(model=output, report=report)
     answer.show()
 
 

@@ -9,71 +9,127 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
+from kernelrank import persistence
 from kernelrank.cli.answer import counted
-from kernelrank.cli.options import MeasureRules
-from kernelrank.persistence.model_files import feature_names, final_step, provenance
+from kernelrank.cli.options import InputFormat, MeasureRules, PairWeight, option
 
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
     from kernelrank.cli.answer import Answer
     from kernelrank.cli.options import LearnerOptions
-    from kernelrank.data import Items, Preferences, TablePreparation
+    from kernelrank.data import Items, Preferences
     from kernelrank.data.columns import ColumnRequest
     from kernelrank.data.readers import StoredTable
     from kernelrank.metrics import JudgedRun, Measure, MeasureResult
 
+
 LARGE_BYTES = 1 << 27
 """From this size of X on, `fit` reads a file in batches: below it, memory is no concern."""
+
+_data = option("Reading the data file")
+
+
+def _column(what: str) -> Any:
+    return _data(what, metavar="COLUMN")
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file and how it is to be read."""
+    """A file and how it is to be read: by the options, and as a model expects it."""
 
-    path: Path
-    format: str | None = None
-    target: str | None = None
-    query: str | None = None
-    id: str | None = None
-    weight: str | None = None
-    groups: str | None = None
-    features: str | None = None
-    positive: str | None = None
+    path: Path = Path("-")
+    input_format: InputFormat = None
+    target: Annotated[
+        str | None, _column("Target column: scores, grades or classes. Guessed from its name if omitted.")
+    ] = None
+    time: Annotated[str | None, _column("Column of survival times, to learn from instead of --target.")] = None
+    event: Annotated[
+        str | None,
+        _column(
+            "With --time: column that says whether the event happened (1, true) or the time is censored (0, false)."
+        ),
+    ] = None
+    happened: Annotated[
+        str | None,
+        option()("The value of the --event column that means an event, if it is not 1 or true.", metavar="WORD"),
+    ] = None
+    strata: Annotated[str | None, _column("With --time: column of strata; only items of one stratum are compared.")] = (
+        None
+    )
+    positive: Annotated[
+        str | None,
+        _data(
+            "The positive class, which should rank high. If omitted, it is guessed from the words (case/control, "
+            "yes/no, malignant/benign, ...), else the last class in sorted order; the output says which class it is "
+            "and why.",
+            metavar="CLASS",
+        ),
+    ] = None
+    query: Annotated[
+        str | None,
+        _column("Query column: only items of the same query are compared. Guessed from its name if omitted."),
+    ] = None
+    id: Annotated[str | None, _column("Column of item names. Guessed from its name if omitted.")] = None
+    weight: Annotated[str | None, _column("Column of sample weights. Guessed from its name if omitted.")] = None
+    groups: Annotated[
+        str | None,
+        _column(
+            "Group column, such as the patient: rows of one group are held out together. Guessed from its name if "
+            "omitted."
+        ),
+    ] = None
+    features: Annotated[
+        str | None,
+        _data("Feature columns, separated by commas. Default: all other columns.", metavar="COLUMNS"),
+    ] = None
+    exclude: Annotated[
+        str | None,
+        _data(
+            "Columns not to use as features, separated by commas; gene* means all that begin with gene.",
+            metavar="COLUMNS",
+        ),
+    ] = None
+    missing: Annotated[
+        Literal["median", "mean", "drop", "error"],
+        _data(
+            "Missing numbers. median, mean: impute by column, computed once on all rows. drop: remove the row. error: "
+            "list them and stop."
+        ),
+    ] = "median"
+    missing_indicator: Annotated[
+        bool,
+        _data("Add an indicator column (1 = missing) for each column with missing values.", "--missing-indicator"),
+    ] = False
+    ordinal: Annotated[
+        list[str] | None,
+        _data(
+            "Ordinal column with its values from lowest to highest: stage=I,II,III becomes 0, 1, 2. May be repeated. "
+            "Other text columns are one-hot encoded.",
+            metavar="COLUMN=WORDS",
+        ),
+    ] = None
     names: tuple[str, ...] | None = None
     n_features: int | None = None
-    exclude: str | None = None
-    missing: Literal["median", "mean", "drop", "error"] = "median"
-    missing_indicator: bool = False
-    ordinal: Sequence[str] = ()
-    preparation: TablePreparation | None = None
+    preparation: Any = None
     strict: bool = False
-    event: str | None = None
-    happened: str | None = None
 
     def at(self, path: Path) -> SourceFile:
         """Return a copy for another path, with the same options."""
         return replace(self, path=path)
 
-    def preparing(
-        self,
-        missing: Literal["median", "mean", "drop", "error"],
-        missing_indicator: bool,
-        ordinal: Sequence[str] | None,
-        *,
-        event: str | None = None,
-        happened: str | None = None,
-    ) -> SourceFile:
-        """Return a copy with the options for missing cells, ordinal columns and events."""
-        return replace(
-            self,
-            missing=missing,
-            missing_indicator=missing_indicator,
-            ordinal=ordinal or (),
-            event=event,
-            happened=happened,
-        )
+    def with_times(self) -> SourceFile:
+        """Return a copy whose targets are the times and whose queries are the strata, if there are times."""
+        from kernelrank.errors import InvalidInputError
+
+        if self.time is None and self.event is None and self.strata is None:
+            return self
+        if self.time is None or self.event is None:
+            raise InvalidInputError("Expected --time and --event together; got one of them. --strata goes with both.")
+        if self.target is not None or self.query is not None:
+            raise InvalidInputError("Expected --time and --strata instead of --target and --query; got both kinds.")
+        return replace(self, target=self.time, query=self.strata or "")
 
     def may_be_large(self) -> bool:
         """Whether the file may be too large for memory; for Parquet this depends on its content."""
@@ -81,21 +137,21 @@ class SourceFile:
 
         if not self.path.is_file():
             return False
-        kind = file_format(str(self.path), self.format)
+        kind = file_format(str(self.path), self.input_format)
         return kind == "parquet" or (kind != "svmlight" and self.path.stat().st_size >= LARGE_BYTES)
 
     def has_no_names(self) -> bool:
         """Whether the columns are known by number alone; standard input is not looked at before it is read."""
         from kernelrank.data.text import file_format
 
-        looked_at = self.format is not None or self.path.is_file()
-        return looked_at and file_format(str(self.path), self.format) == "svmlight"
+        looked_at = self.input_format is not None or self.path.is_file()
+        return looked_at and file_format(str(self.path), self.input_format) == "svmlight"
 
     def read(self, answer: Answer, *, needs_target: bool = True) -> Items:
         """Read the file, and note what was guessed."""
         from kernelrank.data import read_items, read_table
 
-        options = {"format": self.format, **self._columns(), "needs_target": needs_target}
+        options = {"format": self.input_format, **self._columns(), "needs_target": needs_target}
         if self.strict:
             items = read_items(str(self.path), **options)
         else:
@@ -104,7 +160,7 @@ class SourceFile:
                 **options,
                 missing=self.missing,
                 missing_indicator=self.missing_indicator,
-                ordinal=read_ordinal(self.ordinal),
+                ordinal=read_ordinal(self.ordinal or ()),
                 preparation=self.preparation,
             )
         if items.notes:
@@ -186,32 +242,17 @@ def read_events(items: Items, column: str, happened: str | None) -> Any:
     )
 
 
-def survival_columns(
-    target: str | None, query: str | None, time: str | None, event: str | None, strata: str | None
-) -> tuple[str | None, str | None]:
-    """Return the columns of targets and queries: times are targets, and strata are queries."""
-    from kernelrank.errors import InvalidInputError
-
-    if time is None and event is None and strata is None:
-        return target, query
-    if time is None or event is None:
-        raise InvalidInputError("Expected --time and --event together; got one of them. --strata goes with both.")
-    if target is not None or query is not None:
-        raise InvalidInputError("Expected --time and --strata instead of --target and --query; got both kinds.")
-    return time, strata or ""
-
-
 def read_ordinal(options: Sequence[str]) -> dict[str, list[str]]:
     """Parse --ordinal: columns with their values in ascending order."""
     from kernelrank.errors import InvalidInputError
 
     found = {}
-    for option in options:
-        name, _, words = option.partition("=")
+    for given in options:
+        name, _, words = given.partition("=")
         levels = [word.strip() for word in words.split(",") if word.strip()]
         if not name.strip() or len(set(levels)) < max(2, len(levels)):
             raise InvalidInputError(
-                f"--ordinal {option!r}: expected a column and its words from the lowest on, such as stage=I,II,III"
+                f"--ordinal {given!r}: expected a column and its words from the lowest on, such as stage=I,II,III"
             )
         found[name.strip()] = levels
     return found
@@ -283,33 +324,64 @@ def fold_part(path: Path, part: str) -> Path:
 #
 # A file of preferences as a command reads it: which columns are what, and which items they compare.
 
-ARGUMENT = re.compile(r"\b(winner|loser|left|right|tie|weight|judge)=(?=[\s,;)]|$)")
-"""An argument of `read_pairs` in a message, which is an option of the command."""
+
+def _pair_column(what: str) -> Any:
+    return option("Reading preferences")(what, metavar="COLUMN")
 
 
 @dataclass(frozen=True)
 class PreferenceFile:
     """A file of preferences and how it is to be read."""
 
-    path: Path
-    winner: str | None = None
-    loser: str | None = None
-    left: str | None = None
-    right: str | None = None
-    tie: str | None = None
-    weight: str | None = None
-    judge: str | None = None
+    path: Path = Path("-")
+    winner: Annotated[
+        str | None,
+        _pair_column(
+            "Column of the winners, or the column that says which side won. Guessed from its name if omitted."
+        ),
+    ] = None
+    loser: Annotated[str | None, _pair_column("Column of the losers. Guessed from its name if omitted.")] = None
+    left: Annotated[
+        str | None, _pair_column("Column of the first item (left, home, model A). Guessed from its name if omitted.")
+    ] = None
+    right: Annotated[
+        str | None, _pair_column("Column of the second item (right, away, model B). Guessed from its name if omitted.")
+    ] = None
+    tie: Annotated[str | None, _pair_column("Column that marks ties. Guessed from its name if omitted.")] = None
+    judge: Annotated[str | None, _pair_column("Column of the judges: who voted. Guessed from its name if omitted.")] = (
+        None
+    )
+    pair_weight: PairWeight = None
+
+    def at(self, path: Path | None) -> PreferenceFile | None:
+        """Return a copy for the file of --pairs; without one, None, and raise an error for columns that are named."""
+        if path is not None:
+            return replace(self, path=path)
+        from kernelrank.errors import InvalidInputError
+
+        for role, column in self._columns().items():
+            if column is not None:
+                flag = f"--{role.replace('_', '-')}"
+                raise InvalidInputError(
+                    f"{flag} names a column of preferences: give their file by --pairs, or remove {flag}"
+                )
+        return None
+
+    def _columns(self) -> dict[str, str | None]:
+        return {name: column for name, column in asdict(self).items() if name != "path"}
 
     def read(self, answer: Answer, items: list[object] | None = None) -> Preferences:
         """Read the file, and note what was guessed; `items` are the names that it may have."""
         from kernelrank.data import read_pairs
         from kernelrank.errors import InvalidInputError
 
-        columns = {name: value for name, value in asdict(self).items() if name != "path"}
+        columns = self._columns()
+        columns["weight"] = columns.pop("pair_weight")
         try:
             found = read_pairs(str(self.path), items=items, **columns)
         except InvalidInputError as error:
-            error.args = (ARGUMENT.sub(r"--\1", str(error)),)
+            # An argument of `read_pairs` in a message is an option of the command.
+            error.args = (re.sub(rf"\b({'|'.join(columns)})=(?=[\s,;)]|$)", r"--\1", str(error)),)
             raise
         if found.notes:
             answer.note(f"{self.path}: {'; '.join(found.notes)}")
@@ -409,18 +481,6 @@ class PreferenceFile:
             )
 
 
-def refuse_columns(**columns: str | None) -> None:
-    """Raise an error for columns of preferences that are named where there is no file of preferences."""
-    from kernelrank.errors import InvalidInputError
-
-    for role, column in columns.items():
-        if column is not None:
-            flag = f"--{role.replace('_', '-')}"
-            raise InvalidInputError(
-                f"{flag} names a column of preferences: give their file by --pairs, or remove {flag}"
-            )
-
-
 def _beside_ties(found: Preferences) -> Float | None:
     """Return the magnitudes, if they say more than which preferences are ties."""
     if found.magnitude is None or (found.tie is not None and not set(found.magnitude.tolist()) - {0.0, 1.0}):
@@ -457,7 +517,6 @@ def is_model_file(path: Path) -> bool:
 def save_model(model: Any, path: Path, items: Items | LargeFile, source: SourceFile, **facts: Any) -> None:
     """Write a model with what is known of its data, atomically."""
     from kernelrank import __version__
-    from kernelrank.persistence.model_files import save
 
     named = {name: getattr(source, name) for name in REMEMBERED}
     if items.classes is not None:
@@ -476,20 +535,19 @@ def save_model(model: Any, path: Path, items: Items | LargeFile, source: SourceF
         "version": __version__,
         **facts,
     }
-    save(model, path)
+    persistence.save(model, path)
 
 
 def _keeps_items(model: Any) -> bool:
     """Whether a model is made of training items, whose names then say why it ranks as it does."""
-    return hasattr(final_step(model), "dual_coef_")
+    return hasattr(persistence.final_step(model), "dual_coef_")
 
 
 def load_model(path: Path) -> Any:
     """Load a model file; raise an error if it does not hold a ranker of items."""
     from kernelrank.errors import InvalidInputError
-    from kernelrank.persistence.model_files import load
 
-    model = load(path)
+    model = persistence.load(path)
     if not hasattr(model, "predict"):
         raise InvalidInputError(f"{path}: holds a {type(model).__name__}, which does not rank")
     if not hasattr(model, "n_features_in_"):
@@ -506,13 +564,13 @@ def load_model(path: Path) -> Any:
 
 def trained_on(model: Any, path: Path, what: str = "file") -> bool:
     """Whether a model was fitted to this very file of items, or of "preferences"."""
-    file = provenance(model).get(what)
+    file = persistence.provenance(model).get(what)
     return file is not None and path.is_file() and Path(file).is_file() and path.samefile(file)
 
 
 def for_model(source: SourceFile, model: Any, *, needs_target: bool = True) -> SourceFile:
     """Read a file as a model expects it: columns by name if the model has names, else by number."""
-    known, names = provenance(model), feature_names(model)
+    known, names = persistence.provenance(model), persistence.feature_names(model)
     expected = getattr(model, "n_features_in_", None)
     if source.has_no_names():
         return replace(source, n_features=expected)
@@ -608,7 +666,7 @@ def _opened(source: SourceFile) -> StoredTable | None:
 
     if source.positive is not None or source.ordinal:
         return None
-    table = open_table(str(source.path), file_format(str(source.path), source.format))
+    table = open_table(str(source.path), file_format(str(source.path), source.input_format))
     # A number takes about as many bytes in text as in memory.
     size = source.path.stat().st_size if table.n_rows is None else 8 * table.n_rows * len(table.names)
     if size < LARGE_BYTES:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
+from kernelrank import persistence
 from kernelrank.cli import options
 from kernelrank.cli.answer import Answer, check_file, check_page, counted, setting_rows
 from kernelrank.cli.options import (
@@ -18,13 +19,16 @@ from kernelrank.cli.options import (
     MeasureRules,
     check_kernel_options,
     facts_of,
+    grouped,
     interval_lines,
     joined,
+    only,
     read_alphas,
     read_gammas,
     read_grid,
     row_of,
     scaled,
+    without,
 )
 from kernelrank.cli.searches import (
     Search,
@@ -49,13 +53,10 @@ from kernelrank.cli.sources import (
     for_model,
     is_fold,
     measured,
-    refuse_columns,
     save_model,
     scores_of,
     speaking_of,
-    survival_columns,
 )
-from kernelrank.persistence.model_files import final_step
 
 if TYPE_CHECKING:
     from kernelrank.data import Items
@@ -88,7 +89,9 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 
 @app.command(cls=ScaleCommand)
+@grouped
 def tune(
+    *,
     train: Annotated[
         Path,
         typer.Argument(
@@ -138,53 +141,17 @@ def tune(
             "are held out one at a time.",
         ),
     ] = None,
-    winner: options.Winner = None,
-    loser: options.Loser = None,
-    left: options.Left = None,
-    right: options.Right = None,
-    tie: options.TieColumn = None,
-    judge: options.Judge = None,
-    pair_weight: options.PairWeight = None,
-    method: options.Method = "rankrls",
-    coef0: options.Coef0 = None,
-    cost: options.Cost = None,
-    loss: options.Loss = None,
-    ties: options.Ties = None,
-    side_bias: options.SideBias = False,
-    judge_effect: options.JudgeEffect = None,
-    query_weight: options.QueryWeight = None,
-    basis: options.Basis = None,
+    votes: PreferenceFile,
+    learner: Annotated[LearnerOptions, without("kernel", "gamma", "degree", "scale")],
     scale: Annotated[
         Literal["columns", "query"] | None,
-        typer.Option(
-            "--scale",
-            help="Standardise the columns (--scale alone does this too; the scaler is saved with the model), or scale "
-            "them to 0 to 1 inside each query, as for LETOR.",
-            rich_help_panel=options.LEARNER,
-            show_default=False,
+        options.option("Model")(
+            "Standardise the columns (--scale alone does this too; the scaler is saved with the model), or scale "
+            "them to 0 to 1 inside each query, as for LETOR."
         ),
     ] = None,
-    discount: options.Discount = None,
-    empty: options.Empty = None,
-    relevant_from: options.RelevantFrom = None,
-    trec: options.TrecRules = False,
-    input_format: options.InputFormat = None,
-    target: options.Target = None,
-    time: options.Time = None,
-    event: options.Event = None,
-    happened: options.Happened = None,
-    strata: options.Strata = None,
-    positive: options.Positive = None,
-    query: options.Query = None,
-    id: options.Id = None,
-    weight: options.Weight = None,
-    groups: options.Groups = None,
-    features: options.Features = None,
-    exclude: options.Exclude = None,
-    missing: options.Missing = "median",
-    missing_indicator: options.MissingIndicator = False,
-    ordinal: options.Ordinal = None,
-    seed: options.Seed = 0,
+    rules: Annotated[MeasureRules, only("discount", "empty", "relevant_from", "trec")],
+    source: SourceFile,
     as_json: options.AsJSON = False,
 ) -> None:
     """Choose alpha and kernel parameters by cross-validation, and save the model.
@@ -215,10 +182,9 @@ def tune(
     check_page(report, [train])
     if output is not None and report is not None and output.resolve() == report.resolve():
         raise InvalidInputError(f"{output}: is both the model and the report: give two different file names")
-    target, query = survival_columns(target, query, time, event, strata)
-    if event is not None:
-        measure, cv = for_times(measure, cv, method, strata, pairs=pairs is not None)
-    rules = MeasureRules(discount=discount, empty=empty, relevant_from=relevant_from, trec=trec)
+    source = source.with_times().at(train)
+    if source.event is not None:
+        measure, cv = for_times(measure, cv, learner.method, source.strata, pairs=pairs is not None)
     measures = list(dict.fromkeys(rules.measures([measure, *DEFAULT_MEASURES])))
     if scale == "query" and (output is not None or pairs is not None):
         raise InvalidInputError(
@@ -226,21 +192,9 @@ def tune(
             "their query: scale the file first to save a model."
         )
     names = [name.strip() for name in kernels.split(",")]
-    check_kernel_options(names, gammas=gammas, degrees=degrees, coef0=coef0)
+    check_kernel_options(names, gammas=gammas, degrees=degrees, coef0=learner.coef0)
     plan = Plan(
-        LearnerOptions(
-            method,
-            coef0=coef0,
-            cost=cost,
-            loss=loss,
-            ties=ties,
-            query_weight=query_weight,
-            basis=basis,
-            side_bias=side_bias or None,
-            judge_effect=judge_effect,
-            scale=scale == "columns",
-            seed=seed,
-        ),
+        replace(learner, scale=scale == "columns"),
         read_alphas(alphas),
         kernel_settings(
             names,
@@ -254,24 +208,18 @@ def tune(
         scale == "query",
     )
     plan.learner.parameters()
-    if pairs is None:
-        refuse_columns(
-            winner=winner, loser=loser, left=left, right=right, tie=tie, judge=judge, pair_weight=pair_weight
-        )
+    file = votes.at(pairs)
     plan.learner.check_votes(pairs=pairs is not None, judge=False)
-    source = SourceFile(
-        train, input_format, target, query, id, weight, groups, features, positive, exclude=exclude
-    ).preparing(missing, missing_indicator, ordinal, event=event, happened=happened)
-    if pairs is not None:
+    if file is not None:
         if nested or report is not None or cv != "auto" or measure != "pairwise_accuracy":
             raise InvalidInputError(
                 "--pairs is evaluated on held-out preferences: remove --cv, --measure, --nested and --report"
             )
-        file = PreferenceFile(pairs, winner, loser, left, right, tie, pair_weight, judge)
         found = tune_preferences(answer, plan.learner, plan.alphas, plan.settings, source, file, output)
         answer_candidates(answer, found)
-        answer.fact("model", None if output is None else str(output))
-        answer.line("No model was saved; --output saves it." if output is None else f"The model is in {output}.")
+        if output is None:
+            answer.line("No model was saved; --output saves it.")
+        answer.saved(model=output)
         answer.show()
         return
     _tune_files(answer, plan, source, output, report, nested=nested)
@@ -348,11 +296,9 @@ def _tune_one(
     if test is not None:
         answer.fact("test", plan.value(model, test))
         answer_tests(answer, plan, f"Test queries of {test.path}", [(items.path, test, scores_of(model, test.X))])
-    answer.fact("model", None if output is None else str(output))
-    answer.fact("report", None if report is None else str(report))
-    answer.line("No model was saved; --output saves it." if output is None else f"The model is in {output}.")
-    if report is not None:
-        answer.line(f"The report is in {report}.")
+    if output is None:
+        answer.line("No model was saved; --output saves it.")
+    answer.saved(model=output, report=report)
 
 
 def _tune_fold(answer: Answer, plan: Plan, source: SourceFile) -> tuple[Search, Items, Any, Items | None]:
@@ -429,8 +375,7 @@ def _tune_folds(answer: Answer, plan: Plan, source: SourceFile, folds: list[Path
         answer_tests(answer, plan, f"Test queries of {counted(len(tested), 'fold')} together", tests)
     if report is not None:
         fold_page(answer, plan, source, found, tests).save(report)
-        answer.fact("report", str(report))
-        answer.line(f"The report is in {report}.")
+        answer.saved(report=report)
 
 
 # Tuning plan ----------------------------------------------------------------------------------------------------------
@@ -635,7 +580,7 @@ def tuning_page(answer: Answer, found: Search, model: Any, items: Items, test: I
     scaler = model.steps[0][1] if hasattr(model, "steps") else None
     with answer.noting_warnings():
         return ranking_report(
-            final_step(model),
+            persistence.final_step(model),
             scaled(scaler, items.X),
             items.y,
             qid=items.qid,
