@@ -184,9 +184,9 @@ class TestWide:
 def test_a_column_with_many_empty_cells_is_read_as_text_once(monkeypatch):
     text = "\n".join(["a,b", *(f"{row},{row}" for row in range(10)), *(f"{row}," for row in range(500))]) + "\n"
     table = DelimitedTable(io.BytesIO(text.encode()), "csv")
-    read, calls = DelimitedTable.read_column, []
-    monkeypatch.setattr(DelimitedTable, "read_column", lambda *args: calls.append(args) or read(*args))
     table.choose([0, 1], [0, 1])
     (block,) = table.blocks()
+    read, calls = DelimitedTable.parse, []
+    monkeypatch.setattr(DelimitedTable, "parse", lambda *args: calls.append(args) or read(*args))
     assert np.isnan(block.numbers([0, 1], missing=True)).sum() == 500
     assert len(calls) <= 1

@@ -87,7 +87,7 @@ def test_single_precision_stays_if_all_columns_have_it(tmp_path):
 
 
 def test_queries_in_floats_are_the_same_in_every_block(tmp_path, monkeypatch):
-    monkeypatch.setattr("kernelrank.data.parquet.BATCH_ROWS", 2)
+    monkeypatch.setattr("kernelrank.data.parquet.BATCH_CELLS", 6)  # two rows a block
     table = pa.table({"x": np.arange(6.0), "y": np.arange(6.0), "q": [1.0, 1.0, 2.0, 2.0, 2.0, 2.5]})
     pq.write_table(table, tmp_path / "q.pq")
     chunks = list(read_parquet_chunks(tmp_path / "q.pq", target="y", query="q", chunk_rows=2))

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from kernelrank.data.table import MISSING_WORDS, ArrowBlock, Table, TableBlock, is_missing, number_fault
+from kernelrank.data.table import MISSING_WORDS, Table, TableBlock, is_missing, number_fault
 from kernelrank.data.text import (
     LONGEST_LABEL,
     Block,
     Source,
     count_lines,
+    first_of,
     long_message,
     plain_size,
     read_blocks,
@@ -194,7 +195,12 @@ class DelimitedTable(Table):
         import pyarrow
 
         if piece.records is not None:
-            return self._scanned_block(piece.records, columns)
+            rows = [record.fields for record in piece.records]
+            lines = np.array([record.number for record in piece.records])
+            wrong_rows = [(len(row), line) for row, line in zip(rows, lines.tolist(), strict=True)]
+            self._refuse_widths([one for one in wrong_rows if one[0] != len(self.names)], len(rows))
+            texts = {str(c): pyarrow.array([row[c].decode() for row in rows], pyarrow.string()) for c in columns}
+            return DelimitedBlock(self, b"", pyarrow.table(texts), lines)
         wrong: list[Any] = []
         try:
             cells = self.parse(piece.text, columns, numbers, wrong)
@@ -209,10 +215,6 @@ class DelimitedTable(Table):
         self._refuse_widths([(row.actual_columns, int(lines[row.number - 1])) for row in wrong], n_rows)
         return DelimitedBlock(self, piece.text, cells, lines)
 
-    def read_column(self, text: bytes, column: int) -> pyarrow.Array:
-        """Read one column of whole records as strings."""
-        return self.parse(text, [column]).column(0).chunk(0)
-
     def parse(
         self, text: bytes, columns: Sequence[int], numbers: Collection[int] = (), wrong: list[Any] | None = None
     ) -> pyarrow.Table:
@@ -220,33 +222,19 @@ class DelimitedTable(Table):
         from pyarrow import csv, float64, py_buffer, string
 
         def keep(row: Any) -> str:
-            (wrong if wrong is not None else []).append(row)
+            if wrong is not None:
+                wrong.append(row)
             return "skip"
 
         types = {str(column): float64() if column in numbers else string() for column in columns}
+        names = [str(column) for column in range(len(self.names))]
         missing = [case(word) for word in MISSING_WORDS for case in (str.lower, str.upper, str.title)]
         return csv.read_csv(
             py_buffer(text),
-            csv.ReadOptions(
-                use_threads=False,
-                block_size=len(text) + 1,
-                column_names=[str(column) for column in range(len(self.names))],
-            ),
+            csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
             csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=keep),
             csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=missing),
         ).combine_chunks()
-
-    def _scanned_block(self, records: list[_DelimitedRecord], columns: Sequence[int]) -> DelimitedBlock:
-        import pyarrow
-
-        width = len(self.names)
-        wrong = [(len(record.fields), record.number) for record in records if len(record.fields) != width]
-        self._refuse_widths(wrong, len(records))
-        cells = {
-            str(column): pyarrow.array([record.fields[column].decode() for record in records], pyarrow.string())
-            for column in columns
-        }
-        return DelimitedBlock(self, b"", pyarrow.table(cells), np.array([record.number for record in records]))
 
     def _refuse_widths(self, wrong: list[tuple[int, int]], n_rows: int) -> None:
         """Raise an error for records with too few or too many fields, each with its line."""
@@ -256,8 +244,7 @@ class DelimitedTable(Table):
             is_shifted = len(wrong) == n_rows and {found for found, _ in wrong} == {width + 1}
             hint = ": does the first column lack a name, as in files of R?" if is_shifted else ""
             if len(wrong) > 1 and not hint:
-                others = ", ".join(str(other) for _, other in wrong[1:6]) + (", ..." if len(wrong) > 6 else "")
-                hint = f"; also wrong: line{'s' * (len(wrong) > 2)} {others}"
+                hint = f"; also wrong: line{'s' * (len(wrong) > 2)} {first_of(str(other) for _, other in wrong[1:])}"
             raise self.error(f"{found} fields, but the first line names {width} columns{hint}", line)
 
     def _check_encoding(self, block: Block) -> None:
@@ -278,9 +265,8 @@ class DelimitedTable(Table):
                 raise FileFormatError(long_message(f"the name of column {number}", len(token)), self.path, line)
         names = tuple(token.decode() for token in tokens)
         if all(read_decimal(token) is not None for token in tokens):
-            raise FileFormatError(
-                "all fields of the first line are numbers: expected the names of the columns", self.path, line
-            )
+            message = "all fields of the first line are numbers: expected the names of the columns"
+            raise FileFormatError(message, self.path, line)
         if self._unique_names:
             return self._made_unique(names)
         number_of: dict[str, int] = {}
@@ -299,24 +285,20 @@ class DelimitedTable(Table):
         unique: list[str] = []
         changed: list[str] = []
         for number, name in enumerate(names, start=1):
-            new, again = name, 1
-            if not name and number > 1:
-                new = f"column {number}"
-            while new in unique or (again > 1 and new in names):
-                again += 1
-                new = f"{name or f'column {number}'} ({again})"
-            if new != name:
-                changed.append(
-                    f"column {number} was renamed to {new!r}, because its name {'occurs twice' if name else 'is empty'}"
-                )
-            unique.append(new)
+            called = name if name or number == 1 else f"column {number}"
+            again = (f"{name or f'column {number}'} ({count})" for count in itertools.count(2))
+            free = (new for new in again if new not in unique and new not in names)
+            unique.append(called if called not in unique else next(free))
+            if unique[-1] != name:
+                why = "occurs twice" if name else "is empty"
+                changed.append(f"column {number} was renamed to {unique[-1]!r}, because its name {why}")
         more = [f"{len(changed) - 5} more columns were renamed"] if len(changed) > 5 else []
         self.notes = (*self.notes, *changed[:5], *more)
         return tuple(unique)
 
 
 @dataclass(frozen=True)
-class DelimitedBlock(ArrowBlock):
+class DelimitedBlock(TableBlock):
     """Some records. The text of cells that were read as numbers is kept for messages; it is empty if all are strings.
 
     cells: The columns that were chosen, each called by its number.
@@ -401,7 +383,7 @@ class DelimitedBlock(ArrowBlock):
         if name in self.cells.column_names and self.cells.column(name).type == pyarrow.string():
             array = self.cells.column(name).chunk(0)
         else:
-            array = self.table.read_column(self.text, column)
+            array = self.table.parse(self.text, [column]).column(0).chunk(0)
         return pyarrow.compute.utf8_trim(array, self.spaces) if self.spaces else array
 
     @cached_property

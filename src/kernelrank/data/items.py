@@ -197,26 +197,23 @@ class TableReader:
             target = block.numbers([column], missing=not self.request.needs_target)[:, 0]
             missing = np.isnan(target)
         if missing.any():
-            position = int(block.positions[np.argmax(missing)])
+            row = int(np.argmax(missing))
             if self.request.needs_target:
-                raise self.table.error("the target is missing", position, column)
-            self.missing_target = self.missing_target or position
+                raise block.error("the target is missing", row, column)
+            self.missing_target = self.missing_target or int(block.positions[row])
         return target
 
     def _ids(self, block: TableBlock, column: int) -> NDArray[np.object_]:
         ids = block.words(column)
-        empty = ids == ""
-        if empty.any():
-            position = int(block.positions[np.argmax(empty)])
-            raise self.table.error("the cell is empty: expected an id", position, column)
+        if "" in ids:
+            raise block.error("the cell is empty: expected an id", int(np.argmax(ids == "")), column)
         return ids
 
     def _weight(self, block: TableBlock, column: int) -> NDArray[np.float64]:
         weight = block.numbers([column])[:, 0]
         if np.any(weight < 0):
             row = int(np.argmax(weight < 0))
-            message = f"the weight {float(weight[row])!r} is negative: expected zero or more"
-            raise self.table.error(message, int(block.positions[row]), column)
+            raise block.error(f"the weight {float(weight[row])!r} is negative: expected zero or more", row, column)
         return weight
 
     def _note(self, rows: ItemRows) -> None:
@@ -240,9 +237,8 @@ class TableReader:
             notes.append(f"the target was left out: it is missing in {place}")
             y = None
         elif self.in_words and y is not None and self.roles.target is not None:
-            request, column = self.request, self.roles.target
-            options: dict[str, Any] = {"pos_label": request.pos_label, "guess": request.guess_positive}
-            classes = Classes.of(self.words, self.table, column, **options)
+            pos_label, guess = self.request.pos_label, self.request.guess_positive
+            classes = Classes.of(self.words, self.table, self.roles.target, pos_label=pos_label, guess=guess)
             notes.append(classes.note)
             y = classes.targets(y)
         labels = {name: getattr(rows, name) for name in ItemRows.labels}

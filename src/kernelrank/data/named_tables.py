@@ -143,20 +143,21 @@ def read_score_matrix(
     sides = ItemCodes(rows, called[0]), ItemCodes(columns, called[1])
     with readable(path) as source:
         table = open_named(source, format)
-        if _is_list(table, sides):
-            scores, n_repeated = _list_scores(table, sides)
-            if n_repeated and repeated is not None:
-                repeated(n_repeated)
-            return scores
-        return _matrix_scores(table, sides)
+        listed = _list_columns(table, sides)
+        if listed is None:
+            return _matrix_scores(table, sides)
+        scores, n_repeated = _list_scores(table, sides, listed)
+        if n_repeated and repeated is not None:
+            repeated(n_repeated)
+        return scores
 
 
-def _is_list(table: Table, sides: tuple[ItemCodes, ItemCodes]) -> bool:
+def _list_columns(table: Table, sides: tuple[ItemCodes, ItemCodes]) -> list[int] | None:
+    """Return the columns of row, column and score; None if the table is a matrix."""
     names = [name.strip().lower() for name in table.names]
     if all(name in names for name in LIST_COLUMNS):
-        return True
-    known = sides[1].code_of
-    return len(names) == 3 and not any(name in known for name in table.names[1:])
+        return [names.index(name) for name in LIST_COLUMNS]
+    return [0, 1, 2] if len(names) == 3 and sides[1].code_of.keys().isdisjoint(table.names[1:]) else None
 
 
 def _code(table: Table, sides: tuple[ItemCodes, ItemCodes], side: int, name: str, position: int | None) -> int:
@@ -180,10 +181,8 @@ def _matrix_scores(table: Table, sides: tuple[ItemCodes, ItemCodes]) -> NDArray[
     return scores
 
 
-def _list_scores(table: Table, sides: tuple[ItemCodes, ItemCodes]) -> tuple[NDArray[np.float64], int]:
+def _list_scores(table: Table, sides: tuple[ItemCodes, ItemCodes], at: list[int]) -> tuple[NDArray[np.float64], int]:
     """Return the mean score of each dyad that is listed, and how many are listed several times."""
-    names = [name.strip().lower() for name in table.names]
-    at = [names.index(name) for name in LIST_COLUMNS] if all(name in names for name in LIST_COLUMNS) else [0, 1, 2]
     shape = len(sides[0].code_of), len(sides[1].code_of)
     sums, counts = np.zeros(shape), np.zeros(shape)
     table.choose(at, [at[2]])

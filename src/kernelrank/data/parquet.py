@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kernelrank.base.text import printable
-from kernelrank.data.table import ArrowBlock, Table, TableBlock
+from kernelrank.data.table import Table, TableBlock
 from kernelrank.data.text import Source, as_strings, compression_suffix, is_parquet, shown, source_name
 from kernelrank.errors import FileFormatError, MissingExtraError
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 BATCH_CELLS = 1 << 21
-BATCH_ROWS = 1 << 14
-"""A block of few columns stays in the cache while it is filled column by column."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ class ParquetTable(Table):
 
     def precision(self, columns: Sequence[int]) -> np.dtype[Any]:
         """Return float32 if every column is stored so in every file."""
-        types = {kind for column in columns for kind in self._types[self.names[column]]}
+        types = set().union(*(self._types[self.names[column]] for column in columns))
         return np.dtype(np.float32 if types == {"float"} else np.float64)
 
     def varying_labels(self, column: int) -> bool:
@@ -90,7 +88,8 @@ class ParquetTable(Table):
     def blocks(self) -> Generator[TableBlock]:
         """Read the rows, up to 2²¹ cells at a time. Time O(bytes), memory O(row group)."""
         n_columns = len(self.names) if self._chosen is None else len(self._chosen)
-        return self._read(max(1, min(BATCH_ROWS, BATCH_CELLS // max(1, n_columns))))
+        # A block of few columns stays in the cache while it is filled column by column.
+        return self._read(max(1, min(1 << 14, BATCH_CELLS // max(1, n_columns))))
 
     def _read(self, size: int) -> Generator[TableBlock]:
         import pyarrow.parquet
@@ -187,7 +186,7 @@ def _files(source: Source, path: str) -> Iterator[tuple[Any, str]]:
 
 
 @dataclass(frozen=True)
-class _ParquetBlock(ArrowBlock):
+class _ParquetBlock(TableBlock):
     """A record batch with some of the columns."""
 
     table: ParquetTable
@@ -219,9 +218,7 @@ class _ParquetBlock(ArrowBlock):
         if kind not in (pyarrow.float32(), pyarrow.float64()):
             array = array.cast(pyarrow.float64(), safe=False)
         values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
-        faulty = ~np.isfinite(values)
-        if missing:
-            faulty &= ~np.isnan(values)
+        faulty = np.isinf(values) if missing else ~np.isfinite(values)
         if faulty.any():
             row = int(np.argmax(faulty))
             raise self.error(f"{float(values[row])} is not finite: expected a number{advice}", row, column)
@@ -242,9 +239,7 @@ class _ParquetBlock(ArrowBlock):
                 return numbers.astype(np.int64)
             # A label is the same string in every block, whatever stands beside it there.
             return as_strings(int(x) if is_whole else x for x, is_whole in zip(numbers.tolist(), whole, strict=True))
-        if pyarrow.types.is_signed_integer(array.type) or (
-            pyarrow.types.is_unsigned_integer(array.type) and array.type != pyarrow.uint64()
-        ):
+        if pyarrow.types.is_integer(array.type) and array.type != pyarrow.uint64():
             numbers = array.to_numpy(zero_copy_only=False)
             return numbers.astype(np.int64)
         words = self.words(column)
@@ -265,13 +260,10 @@ class _ParquetBlock(ArrowBlock):
         """Return whether the type of the column is text."""
         import pyarrow
 
-        kind = self._array(column).type
-        return bool(
-            pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind) or kind == pyarrow.string_view()
-        )
+        return self._array(column).type in (pyarrow.string(), pyarrow.large_string(), pyarrow.string_view())
 
     def holds_numbers(self, column: int) -> bool:
-        """Return whether the type of the column is text."""
+        """Return whether the type of the column is a number."""
         return _is_number(self._array(column).type)
 
     def _array(self, column: int) -> Any:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kernelrank.base.progress import track
 from kernelrank.data.chunks import ArrayBuilder, check_chunk_rows, cut, scattered_message, scattered_row
-from kernelrank.data.columns import ColumnOptions, ColumnRequest, lists_columns
+from kernelrank.data.columns import NAMES, ColumnOptions, ColumnRequest, lists_columns
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.data.items import Items, TableReader, repeated
 from kernelrank.data.letor import (
@@ -230,7 +230,7 @@ def _refuse_names(request: ColumnRequest, path: str) -> None:
     if request.pos_label is not None:
         message = f"the positive class is given as {request.pos_label!r}, but the targets of SVMlight files are numbers"
         raise InvalidInputError(f"{path}: {message}: the larger one is positive")
-    for name in ("target", "query", "id", "weight", "groups", "features", "exclude"):
+    for name in (*NAMES, "features", "exclude"):
         if getattr(request, name):
             message = f"{name} is {getattr(request, name)!r}, but the columns of SVMlight files have no names"
             raise InvalidInputError(f"{path}: {message}")
@@ -239,8 +239,7 @@ def _refuse_names(request: ColumnRequest, path: str) -> None:
 def _ranking_items(source: Source, n_features: int | None) -> Items:
     """Read the items of a ranking file; see `read_ranking` for time and memory."""
     layout = Layout(source_name(source), n_features, "auto", np.float64, "auto")
-    ranking, lines = read_with_lines(source, layout)
-    return _items_of(ranking, lines, source, layout)
+    return _items_of(*read_with_lines(source, layout), source, layout)
 
 
 def _ranking_item_chunks(
@@ -399,8 +398,9 @@ def open_stored(
     if kind == "svmlight":
         for argument, value in (("y", target), ("qid", query)):
             if value is not None:
-                message = f"{argument} was given, but {name} holds the scores and queries of its rows itself"
-                raise InvalidInputError(message)
+                raise InvalidInputError(
+                    f"{argument} was given, but {name} holds the scores and queries of its rows itself"
+                )
         return StoredText(name, n_features)
     table = open_table(name, kind)
     if needs_target or target is not None:

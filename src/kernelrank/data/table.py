@@ -28,11 +28,12 @@ def is_missing(word: str) -> bool:
 
 
 class TableBlock(ABC):
-    """Some rows of a table.
+    """Some rows of a table, whose columns are Arrow arrays, whatever file they come from.
 
     Shapes: positions (m,).
     """
 
+    table: Table
     positions: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -53,20 +54,38 @@ class TableBlock(ABC):
         """Return a column as int64 if all are integers, else as strings; an empty cell is an error."""
 
     @abstractmethod
-    def words(self, column: int) -> NDArray[np.object_]:
-        """Return a column as strings; an empty cell is an empty string."""
-
-    @abstractmethod
-    def coded(self, column: int) -> tuple[NDArray[np.int32], NDArray[np.object_]]:
-        """Return a column as the numbers of words, and the words; an empty cell is an empty string."""
-
-    @abstractmethod
     def holds_text(self, column: int) -> bool:
         """Return whether the first cell of a column that is not missing is text rather than a number."""
 
     @abstractmethod
     def holds_numbers(self, column: int) -> bool:
         """Return whether a column is one of numbers: in text, whether any cell is a number, or all are missing."""
+
+    @abstractmethod
+    def strings(self, column: int) -> pyarrow.Array:
+        """Return a column as strings; an empty cell is an empty string."""
+
+    def words(self, column: int) -> NDArray[np.object_]:
+        """Return a column as strings, one object for all that are equal: labels come in runs."""
+        codes, words = self.coded(column)
+        return words[codes]
+
+    def coded(self, column: int) -> tuple[NDArray[np.int32], NDArray[np.object_]]:
+        """Return the number of the word in each row, and the words, as they first occur."""
+        import pyarrow.compute
+
+        encoded = self.strings(column).cast(pyarrow.large_string()).dictionary_encode()
+        lengths = pyarrow.compute.binary_length(encoded.dictionary).to_numpy(zero_copy_only=False)
+        codes: NDArray[np.int32] = encoded.indices.to_numpy(zero_copy_only=False)
+        if first_long(lengths) is not None:
+            row = int(np.argmax(lengths[codes] > LONGEST_LABEL))
+            raise self.error(long_message("the label", int(lengths[codes[row]])), row, column)
+        words: NDArray[np.object_] = encoded.dictionary.to_numpy(zero_copy_only=False)
+        return codes, words
+
+    def error(self, message: str, row: int, column: int) -> FileFormatError:
+        """Make the error that names file, row and column."""
+        return self.table.error(message, int(self.positions[row]), column)
 
 
 class Table(ABC):
@@ -145,43 +164,3 @@ def number_fault(token: bytes) -> str:
     if re.fullmatch(rb"true|false|yes|no", token, re.IGNORECASE):
         return f"{shown(token)} is not a number: expected 1 for true and 0 for false"
     return f"{shown(token)} is not a number"
-
-
-# Arrow block ----------------------------------------------------------------------------------------------------------
-#
-# Blocks of rows whose columns are Arrow arrays, whatever file they come from.
-
-
-class ArrowBlock(TableBlock):
-    """Some rows of a table.
-
-    Shapes: positions (m,).
-    """
-
-    table: Table
-
-    @abstractmethod
-    def strings(self, column: int) -> pyarrow.Array:
-        """Return a column as strings, nothing missing."""
-
-    def words(self, column: int) -> NDArray[np.object_]:
-        """Return a column as strings, one object for all that are equal: labels come in runs."""
-        codes, words = self.coded(column)
-        return words[codes]
-
-    def coded(self, column: int) -> tuple[NDArray[np.int32], NDArray[np.object_]]:
-        """Return the number of the word in each row, and the words, as they first occur."""
-        import pyarrow.compute
-
-        encoded = self.strings(column).cast(pyarrow.large_string()).dictionary_encode()
-        lengths = pyarrow.compute.binary_length(encoded.dictionary).to_numpy(zero_copy_only=False)
-        codes: NDArray[np.int32] = encoded.indices.to_numpy(zero_copy_only=False)
-        if first_long(lengths) is not None:
-            row = int(np.argmax(lengths[codes] > LONGEST_LABEL))
-            raise self.error(long_message("the label", int(lengths[codes[row]])), row, column)
-        words: NDArray[np.object_] = encoded.dictionary.to_numpy(zero_copy_only=False)
-        return codes, words
-
-    def error(self, message: str, row: int, column: int) -> FileFormatError:
-        """Make the error that names file, row and column."""
-        return self.table.error(message, int(self.positions[row]), column)

@@ -359,7 +359,7 @@ class _VoteReader:
             row = int(np.argmax(wrong))
             names = " and ".join(repr(self.table.names[column]) for column in marks)
             message = f"expected a 1 in exactly one of the columns {names}; found it in {int(marked[row].sum())}"
-            raise self.table.error(message, int(block.positions[row]), marks[0])
+            raise block.error(message, row, marks[0])
         return np.asarray(np.argmax(marked, axis=1), dtype=np.int32)
 
     def _judges(self, block: TableBlock, column: int) -> NDArray[Any]:
@@ -376,7 +376,7 @@ class _VoteReader:
             if value is None:
                 row = int(np.argmax(codes == number))
                 message = f"{shown(word)} is neither yes nor no: expected 1 or 0, true or false, yes or no"
-                raise self.table.error(message, int(block.positions[row]), column)
+                raise block.error(message, row, column)
         return np.array(truths, dtype=np.bool_)[codes]
 
     def _amounts(self, block: TableBlock, column: int) -> NDArray[np.float64]:
@@ -385,7 +385,7 @@ class _VoteReader:
             row = int(np.argmax(values < 0))
             what = "weight" if column == self.columns.others["weight"] else "magnitude"
             message = f"the {what} {float(values[row])!r} is negative: expected zero or more"
-            raise self.table.error(message, int(block.positions[row]), column)
+            raise block.error(message, row, column)
         return values
 
     def preferences(self) -> Preferences:
