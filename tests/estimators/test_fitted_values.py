@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 import kernelrank as kr
 from kernelrank.report import explain
-from kernelrank.report.pictures import describe_kernel
+from kernelrank.report.ranking import describe_kernel
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((24, 3))

@@ -186,10 +186,9 @@ def test_a_difference_that_may_be_none_is_no_proof_of_equality():
 
 
 def test_the_axis_of_a_forest_plot_holds_all_of_it():
-    wide = AUCEstimate(0.5, Interval(0.0, 1.0, 0.95, ""), "x", 9, 3, 3, (0, 1))
-    forest = Forest.of_aucs([("a", wide)])
+    forest = Forest.of([("a", 0.5, Interval(0.0, 1.0, 0.95, ""))], 0.5)
     assert (forest.start, forest.end, forest.rows[0].places) == (0.0, 1.0, (0.0, 0.5, 1.0))
-    nothing = Forest.of_difference("a", 0.0, Interval(0.0, 0.0, 0.95, ""))
+    nothing = Forest.of_differences([("a", 0.0, Interval(0.0, 0.0, 0.95, ""))])
     assert (nothing.start, nothing.end) == (-0.1, 0.1)
 
 

@@ -11,7 +11,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import get_measure, paired_test
 from kernelrank.report import comparison_report
 from kernelrank.report.comparison import ComparedModels, holm
-from kernelrank.report.measured import random_order
+from kernelrank.report.ranking import random_order
 from tests.report.html_page import HTMLPage
 
 _, y, qid = make_ranking(n_queries=30, n_items=(4, 8), n_levels=3, random_state=0)

@@ -17,11 +17,16 @@ from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
 from kernelrank.model_selection import RLSCV, RankRLSCV, leave_pair_out, tournament_roc
-from kernelrank.report import measured
+from kernelrank.report import ranking
 from kernelrank.report.explanations import Contributions, Influence
-from kernelrank.report.measured import DataSummary, MeasuredItems, measure_all
-from kernelrank.report.pictures import describe_holdout, describe_kernel
-from kernelrank.report.ranking import ExplainedPair
+from kernelrank.report.ranking import (
+    DataSummary,
+    ExplainedPair,
+    MeasuredItems,
+    describe_holdout,
+    describe_kernel,
+    measure_all,
+)
 from kernelrank.report.roc import QUERY_POINTS, query_roc
 from kernelrank.report.writing import parameters_of
 
@@ -126,7 +131,7 @@ def test_one_ranking_is_a_tournament():
 
 
 def test_one_large_ranking_is_measured_fold_by_fold(monkeypatch):
-    monkeypatch.setattr(measured, "TOURNAMENT_ITEMS", 10)
+    monkeypatch.setattr(ranking, "TOURNAMENT_ITEMS", 10)
     items = held_out(RankRLS().fit(X, y), y, None, random_state=3)
     for number, (train, test) in enumerate(KFold(5, shuffle=True, random_state=3).split(X), start=1):
         np.testing.assert_array_equal(items.qid[test], number)

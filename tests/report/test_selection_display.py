@@ -29,7 +29,7 @@ def test_stability_shows_the_most_frequent_features():
     found = SelectionStability(("a", "b" * 40, "c"), np.array([1.0, 0.7, 0.2]), 2.0, 100, 50)
     ax = SelectionDisplay(found, n_shown=2, threshold=0.75).plot().ax_
     assert [bar.get_width() for bar in ax.patches] == [1.0, 0.7]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b" * 23 + "…"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b" * 31 + "…"]
     assert "0.08 false ones" in ax.get_legend().get_texts()[0].get_text()
 
 

@@ -485,7 +485,7 @@ class SeveralModels:
 
 def _chance(judgement: Judgement, measure: Measure) -> float | None:
     """Return the expected value of a random order; None for a run, whose items were chosen."""
-    from kernelrank.report.measured import random_order
+    from kernelrank.report.ranking import random_order
 
     return None if judgement.y is None else random_order(measure, judgement.y, judgement.qid)
 

@@ -151,7 +151,7 @@ def _answer(answer: Answer, board: Leaderboard, votes: Path, top: int, n_pairs: 
     answer.fact("confidence", board.confidence)
     answer.fact("items", rows)
     answer.fact("groups", groups)
-    answer.fact("neighbours", [vars(pair) for pair in neighbours])
+    answer.fact("neighbours", neighbours)
     percent = f"{100 * board.confidence:.4g}%"
     answer.table(
         f"{counted(len(rows), 'item')}, {counted(board.n_votes_, 'vote')} of {votes}",
@@ -160,7 +160,7 @@ def _answer(answer: Answer, board: Leaderboard, votes: Path, top: int, n_pairs: 
     )
     if len(rows) > top:
         answer.line(f"{len(rows) - top:,} more items: --top {len(rows)} prints all of them.", style="dim")
-    apart = sum(pair.apart for pair in neighbours)
+    apart = sum(pair["apart"] for pair in neighbours)
     answer.line(
         f"{apart} of {counted(len(neighbours), 'pair')} of neighbours can be told apart; alpha is {board.alpha_:.3g}, "
         f"{'estimated from the votes' if board.alpha == 'auto' else 'as given'}."

@@ -466,7 +466,7 @@ class PermutationImportance(Result):
             Created if omitted.
         k : int, default=20
         line_options
-            For matplotlib's `errorbar`.
+            For matplotlib's `plot`.
 
         Returns
         -------

@@ -12,19 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kernelrank.base.arrays import Float, Labels
+from kernelrank.base.results import Estimates
 from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import DyadicConcordance, Interval, Measure, MeasureResult, PairedTest, get_measure, paired_test
 from kernelrank.model_selection import AUCComparison, AUCEstimate
-from kernelrank.report.displays import Display
-from kernelrank.report.measured import random_order
+from kernelrank.report.displays import Display, draw_chart
+from kernelrank.report.ranking import random_order
 from kernelrank.report.writing import Page, Picture, counted, drawing, render, with_decimals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-N_QUERIES = 10
-"""How many queries are listed in which two models differ most."""
 
 
 def comparison_report(
@@ -128,7 +126,7 @@ def comparison_page(
     others = second_result.values[[place[query] for query in best_result.queries.tolist()]]
     differences = best_result.values - others
     content["query_picture"] = _difference_picture(first.name, differences)
-    order = np.argsort(-np.abs(differences), kind="stable")[:N_QUERIES]
+    order = np.argsort(-np.abs(differences), kind="stable")[:10]
     content["queries"] = [
         (best_result.queries[q], float(best_result.values[q]), float(others[q]), float(differences[q]))
         for q in order
@@ -148,12 +146,8 @@ def _difference_picture(measure: str, differences: Float) -> Picture:
     values = np.sort(differences)
     with drawing("differences", height=2.8) as canvas:
         share = 100.0 * (np.arange(len(values)) + 0.5) / len(values)
-        canvas.ax.vlines(
-            share[values >= 0], 0.0, values[values >= 0], color="C0", linewidth=max(0.6, min(6.0, 240 / len(values)))
-        )
-        canvas.ax.vlines(
-            share[values < 0], 0.0, values[values < 0], color="C1", linewidth=max(0.6, min(6.0, 240 / len(values)))
-        )
+        colours = np.where(values >= 0, "C0", "C1").tolist()
+        canvas.ax.vlines(share, 0.0, values, colors=colours, linewidth=max(0.6, min(6.0, 240 / len(values))))
         canvas.ax.axhline(0.0, color="0.4", linewidth=0.8)
         canvas.ax.set(xlabel="percent of queries", ylabel="difference", xlim=(0, 100))
         higher, lower = int(np.sum(values > 0)), int(np.sum(values < 0))
@@ -168,9 +162,6 @@ def _difference_picture(measure: str, differences: Float) -> Picture:
 # Compared models ------------------------------------------------------------------------------------------------------
 #
 # Several models measured on the same queries: their values, and how every two of them differ.
-
-MOST_MODELS = 12
-"""Beyond this many models a table of all pairs would not be read: 66 rows are enough."""
 
 
 def holm(pvalues: Sequence[float]) -> list[float]:
@@ -236,8 +227,8 @@ class ComparedModels:
         """Compare models by several measures; p-values are corrected for all of the tests together."""
         tests, ordered = [], []
         for name, rising, results, chance in measured:
-            if not 2 <= len(results) <= MOST_MODELS:
-                raise InvalidInputError(f"Expected 2 to {MOST_MODELS} models to compare; got {len(results)}.")
+            if not 2 <= len(results) <= 12:  # a table of all pairs of more would not be read
+                raise InvalidInputError(f"Expected 2 to 12 models to compare; got {len(results)}.")
             best_first = sorted(results.items(), key=lambda one: one[1].mean, reverse=rising)
             ordered.append((name, best_first, chance))
             options = {"confidence": confidence, "n_resamples": n_resamples, "random_state": random_state}
@@ -258,7 +249,7 @@ class ComparedModels:
                     label.partition(" (")[2].rstrip(")"),
                     results_of,
                     chance,
-                    Forest.of_values(rows, chance),
+                    Forest.of(rows, chance),
                     Forest.of_differences(
                         [(f"{one.first} − {one.second}", one.test.difference, one.test.interval) for one in pairs]
                     ),
@@ -273,9 +264,6 @@ class ComparedModels:
 # Forest ---------------------------------------------------------------------------------------------------------------
 #
 # A forest plot: AUCs or concordances, one below the other, and below a line how two AUCs differ.
-
-DIFFERENCE_PLACE, LOWEST = -1.1, -2.2
-"""Where the difference is drawn below the rows 0, 1, ..., and where the plot ends."""
 
 
 class ForestDisplay(Display):
@@ -347,48 +335,27 @@ class ForestDisplay(Display):
         return len(self.estimates) + (0 if self.difference is None else 3)
 
     def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
-        """Draw the AUCs, and the difference below a line."""
-        rows = [(name, float(estimate), estimate.interval) for name, estimate in self.estimates]
-        n = len(rows)
-        _draw_rows(ax, rows, {"color": "C0", **line_options})
-        names = [name for name, _, _ in rows]
-        places = [float(place) for place in range(n)[::-1]]
+        """Draw the estimates, and the difference below a line on axes of its own."""
+        rows = [(name, float(estimate), *estimate.interval) for name, estimate in self.estimates]
+        dyadic = any(isinstance(estimate, DyadicConcordance) for _, estimate in self.estimates)
+        draw_chart(ax, Estimates(rows, "concordance" if dyadic else "AUC", 0.5), line_options)
         self.difference_ax_ = None
         if self.difference is None:
-            ax.axvline(0.5, color="0.5", linestyle=":", linewidth=1)
-            shared = any(isinstance(estimate, DyadicConcordance) for _, estimate in self.estimates)
-            ax.set(xlabel="concordance" if shared else "AUC", ylim=(-0.6, n - 0.4))
-        else:
-            # The axis of the AUCs moves to the top: the lowest rows of the plot have one of their own.
-            names, places = [*names, self.difference[0]], [*places, DIFFERENCE_PLACE]
-            ax.set(xlabel="AUC", ylim=(LOWEST, n - 0.4))
-            ax.xaxis.set(label_position="top", ticks_position="top")
-            ax.spines["bottom"].set_visible(False)
-            height = n - 0.4 - LOWEST
-            ax.plot([0.5, 0.5], [-0.5, n - 0.4], color="0.5", linestyle=":", linewidth=1)
-            ax.axhline(-0.5, color="0.5", linewidth=0.8)
-            below = ax.inset_axes((0.0, (DIFFERENCE_PLACE - 0.5 - LOWEST) / height, 1.0, 1 / height))
-            _draw_rows(below, [self.difference], {"color": "C1", **line_options})
-            below.axvline(0.0, color="0.5", linestyle=":", linewidth=1)
-            below.set(xlabel="difference of the AUCs", ylim=(-0.5, 0.5), yticks=[])
-            _without_frame(below, "top")
-            self.difference_ax_ = below
+            return
+        # The axis of the AUCs moves to the top: the lowest rows of the plot have one of their own.
+        n, (name, value, interval) = len(rows), self.difference
+        place, bottom = n + 0.1, n + 1.2
+        ax.set(ylim=(bottom, -0.6))
+        ax.xaxis.set(label_position="top", ticks_position="top")
+        ax.axhline(n - 0.5, color="0.5", linewidth=0.8)
+        below = ax.inset_axes((0.0, (bottom - place - 0.5) / (bottom + 0.6), 1.0, 1 / (bottom + 0.6)))
+        difference = Estimates([("", value, *interval)], "difference of the AUCs", 0.0)
+        draw_chart(below, difference, {"color": "C1", **line_options})
+        below.set(ylim=(0.5, -0.5), yticks=[])
         # Names are text, whatever signs of formulas they hold.
-        ax.set_yticks(places, names, parse_math=False)
-        _without_frame(ax, "top" if self.difference is None else "bottom")
-
-
-def _draw_rows(ax: Axes, rows: Sequence[tuple[str, float, Interval]], options: dict[str, Any]) -> None:
-    """Draw one line with a mark for each row, the first at the top."""
-    for place, (_, value, interval) in zip(range(len(rows))[::-1], rows, strict=True):
-        ax.plot([interval.low, interval.high], [place, place], **options)
-        ax.plot([value], [place], marker="s", **options)
-
-
-def _without_frame(ax: Axes, side: str) -> None:
-    for name in (side, "left", "right"):
-        ax.spines[name].set_visible(False)
-    ax.tick_params(left=False)
+        ax.set_yticks([*range(n), place], [*(row[0] for row in rows), name], parse_math=False)
+        ax.spines["bottom"].set_visible(False)
+        self.difference_ax_ = below
 
 
 # Forest rows ----------------------------------------------------------------------------------------------------------
@@ -421,45 +388,12 @@ class Forest:
         return (self.reference - self.start) / (self.end - self.start)
 
     @classmethod
-    def of_aucs(cls, estimates: Sequence[tuple[str, AUCEstimate]]) -> Forest:
-        """Put AUCs on an axis that ends at 1."""
-        lowest = min((estimate.interval.low for _, estimate in estimates), default=0.5)
-        start = min(0.5, floor(10 * lowest) / 10)
-        values = [(name, estimate.auc, estimate.interval) for name, estimate in estimates]
-        return cls._on_axis(values, start, 1.0, 0.5)
+    def of(cls, values: Sequence[tuple[str, float, Interval]], reference: float | None, *include: float) -> Forest:
+        """Put values on an axis that holds their intervals, the reference and other numbers, in tenths."""
+        ends = [*include, *(end for _, _, interval in values for end in interval)]
+        reference = min(ends) if reference is None else reference
+        start, end = floor(10 * min(*ends, reference)) / 10, ceil(10 * max(*ends, reference)) / 10
 
-    @classmethod
-    def of_values(cls, values: Sequence[tuple[str, float, Interval]], reference: float | None) -> Forest:
-        """Put values on an axis that holds them all and the reference, in tenths."""
-        ends = [end for _, _, interval in values for end in interval]
-        lowest, highest = min(ends), max(ends)
-        mark = lowest if reference is None else reference
-        return cls._on_axis(values, floor(10 * min(lowest, mark)) / 10, ceil(10 * max(highest, mark)) / 10, mark)
-
-    @classmethod
-    def of_differences(cls, values: Sequence[tuple[str, float, Interval]]) -> Forest:
-        """Put differences on an axis with zero in its middle."""
-        largest = max(abs(end) for _, value, interval in values for end in (value, *interval))
-        bound = max(0.1, ceil(10 * largest) / 10)
-        return cls._on_axis(values, -bound, bound, 0.0)
-
-    @classmethod
-    def of_difference(cls, name: str, value: float, interval: Interval) -> Forest:
-        """Put a difference on an axis with zero in its middle."""
-        return cls.of_differences([(name, value, interval)])
-
-    @classmethod
-    def of_scores(cls, names: Sequence[str], scores: Sequence[float], intervals: Sequence[Interval]) -> Forest:
-        """Put scores on an axis from the lowest to the highest end in tenths, with zero, the mean, on it."""
-        start = min((floor(10 * interval.low) / 10 for interval in intervals), default=-0.5)
-        end = max((ceil(10 * interval.high) / 10 for interval in intervals), default=0.5)
-        rows = list(zip(names, scores, intervals, strict=True))
-        return cls._on_axis(rows, min(start, 0.0), max(end, 0.5), 0.0)
-
-    @classmethod
-    def _on_axis(
-        cls, values: Sequence[tuple[str, float, Interval]], start: float, end: float, reference: float
-    ) -> Forest:
         def place(value: float) -> float:
             return min(1.0, max(0.0, (value - start) / (end - start)))
 
@@ -468,6 +402,12 @@ class Forest:
             for name, value, interval in values
         ]
         return cls(rows, start, end, reference)
+
+    @classmethod
+    def of_differences(cls, values: Sequence[tuple[str, float, Interval]]) -> Forest:
+        """Put differences on an axis with zero in its middle."""
+        largest = max(0.1, *(abs(end) for _, value, interval in values for end in (value, *interval)))
+        return cls.of(values, 0.0, -largest, largest)
 
 
 @dataclass(frozen=True)
@@ -482,8 +422,9 @@ class ComparedAUCs:
     def of(cls, names: tuple[str, str], comparison: AUCComparison) -> ComparedAUCs:
         """Read what `compare_auc` returns."""
         first, second = names
+        estimates = [(first, comparison.first), (second, comparison.second)]
         return cls(
-            Forest.of_aucs([(first, comparison.first), (second, comparison.second)]),
-            Forest.of_difference(f"{first} − {second}", comparison.difference, comparison.interval),
+            Forest.of([(name, found.auc, found.interval) for name, found in estimates], 0.5, 1.0),
+            Forest.of_differences([(f"{first} − {second}", comparison.difference, comparison.interval)]),
             comparison.pvalue,
         )

@@ -22,8 +22,9 @@ from kernelrank.model_selection import PermutationTest
 from kernelrank.model_selection.alpha_grid import edge_of
 from kernelrank.model_selection.auc import pair_components
 from kernelrank.model_selection.holdout import leave_pair_out, leave_query_out
-from kernelrank.model_selection.searches import RankRLSCV
-from kernelrank.report.writing import with_digits
+from kernelrank.model_selection.search import AlphaSearch
+from kernelrank.model_selection.searches import RLSCV, RankRLSCV, RLSClassifierCV
+from kernelrank.report.writing import Picture, counted, drawing, plural, with_decimals, with_digits
 from kernelrank.selection import SelectionCurve, SelectionStability
 
 if TYPE_CHECKING:
@@ -100,11 +101,6 @@ def _new_axes(n_rows: int | None) -> Axes:
 #
 # The plot of a result: estimates with intervals, a histogram, bars or curves, all drawn alike.
 
-LONGEST_NAME = 32
-"""Characters of a name beside a bar or an interval."""
-
-GREY = "0.5"
-
 
 class ChartDisplay(Display):
     """Plot of a result, made by its `plot` method.
@@ -138,15 +134,7 @@ class ChartDisplay(Display):
         return None
 
     def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
-        match self.chart:
-            case Estimates():
-                _draw_estimates(ax, self.chart, line_options)
-            case Histogram():
-                _draw_histogram(ax, self.chart, line_options)
-            case Bars():
-                _draw_bars(ax, self.chart, line_options)
-            case Curves():
-                _draw_curves(ax, self.chart, line_options)
+        draw_chart(ax, self.chart, line_options)
 
 
 def display_of(result: Result) -> Display:
@@ -158,6 +146,19 @@ def display_of(result: Result) -> Display:
     return ChartDisplay(result._chart())
 
 
+def draw_chart(ax: Axes, chart: Chart, line_options: dict[str, Any]) -> None:
+    """Draw a chart on axes, its main lines with the options of the user."""
+    match chart:
+        case Estimates():
+            _draw_estimates(ax, chart, line_options)
+        case Histogram():
+            _draw_histogram(ax, chart, line_options)
+        case Bars():
+            _draw_bars(ax, chart, line_options)
+        case Curves():
+            _draw_curves(ax, chart, line_options)
+
+
 def _draw_estimates(ax: Axes, chart: Estimates, line_options: dict[str, Any]) -> None:
     options = {"color": "C0", **line_options}
     for place, (_, value, low, high) in enumerate(chart.rows):
@@ -165,7 +166,7 @@ def _draw_estimates(ax: Axes, chart: Estimates, line_options: dict[str, Any]) ->
         if value is not None:
             ax.plot([value], [place], **{"marker": "s", **options})
     if chart.reference is not None:
-        ax.axvline(chart.reference, color=GREY, linestyle=":", linewidth=1)
+        ax.axvline(chart.reference, color="0.5", linestyle=":", linewidth=1)
     _name_rows(ax, [name for name, *_ in chart.rows])
     ax.set(xlabel=chart.label, ylim=(len(chart.rows) - 0.4, -0.6))
 
@@ -174,14 +175,14 @@ def _draw_histogram(ax: Axes, chart: Histogram, line_options: dict[str, Any]) ->
     values = np.asarray(chart.values)
     values = values[np.isfinite(values)]
     ax.hist(values, **{"bins": min(40, max(5, round(len(values) ** 0.5))), "color": "C0", "alpha": 0.7, **line_options})
-    ax.axvline(chart.mark, color=GREY, linestyle="--", label=chart.meaning)
+    ax.axvline(chart.mark, color="0.5", linestyle="--", label=chart.meaning)
     ax.set(xlabel=chart.label, ylabel=chart.noun)
     legend_above(ax)
 
 
 def _draw_bars(ax: Axes, chart: Bars, line_options: dict[str, Any]) -> None:
     ax.barh(range(len(chart.names)), chart.values, **{"color": "C0", **line_options})
-    ax.axvline(0.0, color=GREY, linewidth=0.8)
+    ax.axvline(0.0, color="0.5", linewidth=0.8)
     _name_rows(ax, chart.names)
     ax.set(xlabel=chart.label, ylim=(len(chart.names) - 0.4, -0.6))
 
@@ -192,7 +193,7 @@ def _draw_curves(ax: Axes, chart: Curves, line_options: dict[str, Any]) -> None:
         if name in chart.bands:
             ax.fill_between(chart.x, *chart.bands[name], color=line.get_color(), alpha=0.18, linewidth=0)
     if chart.mark is not None:
-        ax.axvline(chart.mark[0], color=GREY, linestyle="--", label=chart.mark[1])
+        ax.axvline(chart.mark[0], color="0.5", linestyle="--", label=chart.mark[1])
     if chart.logarithmic:
         ax.set_xscale("log")
     elif np.all(np.asarray(chart.x) % 1 == 0):
@@ -203,7 +204,7 @@ def _draw_curves(ax: Axes, chart: Curves, line_options: dict[str, Any]) -> None:
 
 def _name_rows(ax: Axes, names: Iterable[object]) -> None:
     """Write names beside their rows: text, whatever signs of formulas they hold."""
-    shown = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in map(str, names)]
+    shown = [name if len(name) <= 32 else f"{name[:31]}…" for name in map(str, names)]
     ax.set_yticks(range(len(shown)), shown, parse_math=False)
     ax.tick_params(axis="y", left=False)
     for side in ("left", "top", "right"):
@@ -276,14 +277,17 @@ class AlphaCurveDisplay(Display):
         self.errors = None if errors is None else np.asarray(errors, dtype=np.float64)[order]
         self.name = name
         self.score_name = score_name
-        mean = self.scores if self.scores.ndim == 1 else self.scores.mean(axis=1)
-        self.best_alpha = float(self.alphas[np.argmax(mean)] if best_alpha is None else best_alpha)
+        self.best_alpha = float(self.alphas[np.argmax(self._mean())] if best_alpha is None else best_alpha)
+
+    def _mean(self) -> Float:
+        """Return the scores, averaged over outputs."""
+        mean: Float = self.scores if self.scores.ndim == 1 else self.scores.mean(axis=1)
+        return mean
 
     @property
     def at_the_edge(self) -> bool:
         """Whether an alpha at the edge of the grid is better than every one inside."""
-        mean = self.scores if self.scores.ndim == 1 else self.scores.mean(axis=1)
-        return edge_of(self.alphas, mean) != 0
+        return edge_of(self.alphas, self._mean()) != 0
 
     @property
     def within_noise(self) -> Index:
@@ -396,17 +400,13 @@ class AlphaCurveDisplay(Display):
         options = {"marker": "o", "markersize": 4, **line_options}
         self.lines_ = ax.plot(self.alphas, self.scores, **options)
         if self.errors is not None:
-            colour = self.lines_[0].get_color()
-            ax.errorbar(
-                self.alphas,
-                self.scores,
-                yerr=self.errors,
-                fmt="none",
-                ecolor=colour,
-                elinewidth=1.2,
-                capsize=2.5,
-                alpha=0.55,
-            )
+            bars: dict[str, Any] = {
+                "fmt": "none",
+                "ecolor": self.lines_[0].get_color(),
+                "elinewidth": 1.2,
+                "capsize": 2.5,
+            }
+            ax.errorbar(self.alphas, self.scores, yerr=self.errors, alpha=0.55, **bars)
         if self.scores.ndim == 1:
             self.lines_[0].set_label(self.name or self.score_name)
         else:
@@ -430,12 +430,99 @@ def _same(one: object, other: object) -> bool:
     return one is other or bool(np.all(one == other))
 
 
+def alpha_picture(display: AlphaCurveDisplay) -> Picture:
+    """Draw the hold-out score over alpha."""
+    with drawing("alpha") as canvas:
+        display.plot(ax=canvas.ax)
+        if (legend := canvas.ax.get_legend()) is not None:
+            legend.remove()  # the caption says as much
+            canvas.ax.autoscale(axis="y")  # and needs no room
+        _plain_powers(canvas.ax)
+        best = float(display.scores[np.argmin(np.abs(display.alphas - display.best_alpha))])
+        alt = (
+            f"Line plot of the {display.score_name} over {len(display.alphas)} values of alpha from "
+            f"{with_digits(display.alphas[0])} to {with_digits(display.alphas[-1])}, on a logarithmic scale. It lies "
+            f"between {with_digits(display.scores.min())} and {with_digits(display.scores.max())}; at the alpha that "
+            f"was chosen, {with_digits(display.best_alpha)}, it is {with_digits(best)}."
+        )
+        caption = (
+            "Each point is the score of models that were trained without the items they score. The dotted line is the "
+            f"alpha that was chosen, {with_digits(display.best_alpha)}."
+        )
+        if display.errors is not None:
+            alt += (
+                f" Bars of one standard error, up to {with_digits(display.errors.max(), 2)} long, stand on both sides."
+            )
+            caption += (
+                " Bars: one standard error to each side, for other items or queries being scored. All points use "
+                "the same items, so differences between neighbouring points vary less than the bars suggest."
+                f" {_within_noise(display)}"
+            )
+        return canvas.picture(alt, caption)
+
+
+def _within_noise(display: AlphaCurveDisplay) -> str:
+    """Say how many alphas are as good as the best, within its standard error."""
+    near = display.within_noise
+    if len(near) < 2:
+        return "No other alpha is within one standard error of the best."
+    ends = with_digits(display.alphas[near[0]]), with_digits(display.alphas[near[-1]])
+    return (
+        f"{len(near)} of {len(display.alphas)} alphas, between {ends[0]} and {ends[1]}, are within one standard error "
+        "of the best: the choice among them is within noise."
+    )
+
+
+def _plain_powers(ax: Axes) -> None:
+    """Label powers of ten by plain characters, which the page's font has, rather than by pieces of formulas."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+    low, high = ax.get_xlim()
+    if np.log10(high / low) >= 1:
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        ax.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+
+
+def _power(value: float) -> str:
+    exponent = round(float(np.log10(value)))
+    if -3 <= exponent <= 4:
+        return f"{value:,g}"
+    return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def describe_scoring(model: BaseEstimator) -> str:
+    """Name the measure of a search."""
+    scoring = getattr(model, "scoring", None)
+    if isinstance(scoring, (str, Measure)):
+        try:
+            return get_measure(scoring).name
+        except ValueError:
+            return str(scoring)  # a scorer of scikit-learn
+    if scoring is None and isinstance(model, (RLSCV, RLSClassifierCV)):
+        loss = "mean squared error" if isinstance(model, RLSCV) else "share of items in the wrong class"
+        return f"score (minus the {loss})"
+    return "score"
+
+
+def alpha_curve_of(model: BaseEstimator) -> AlphaCurveDisplay | None:
+    """Return what a search over alpha found, named after its measure; None if there was no such search."""
+    if not hasattr(model, "cv_results_"):
+        return None
+    try:
+        display = AlphaCurveDisplay.of_search(model)
+    except InvalidInputError:
+        return None
+    display.score_name = f"hold-out {describe_scoring(model)}"
+    return display
+
+
 # Alpha errors ---------------------------------------------------------------------------------------------------------
 #
 # Standard errors of hold-out scores over alpha: over queries, or from the win rates of the items.
 
-MOST_DIFFERENCES = 20_000_000
-"""Differences of held-out pairs that are kept at a time, 160 MB; beyond that there are no bars."""
+MOST_DIFFERENCES = 20_000_000  # of held-out pairs, kept at a time: 160 MB; beyond that there are no bars
 
 
 def standard_errors(search: BaseEstimator, X: Any, y: ArrayLike, qid: Labels | None, alphas: ArrayLike) -> Float | None:
@@ -464,13 +551,18 @@ def pair_standard_errors(
     classes = TwoClasses.read(labels, len(labels))
     if len(classes.positives) * len(classes.negatives) * len(values) > MOST_DIFFERENCES:
         return None
-    setting = {name: value for name, value in search.best_params_.items() if name != "alpha"}
-    held = leave_pair_out(search._learner(setting), X, classes.positive.astype(np.float64), alphas=values)
+    held = leave_pair_out(chosen_learner(search), X, classes.positive.astype(np.float64), alphas=values)
     codes = (None, None) if groups is None else (groups[classes.positives], groups[classes.negatives])
     # The differences are of the scores of 1 against 0, so that the sign of `classes` is one.
     columns = [pair_components(held.first, held.second, column, classes) for column in held.difference.T]
     errors = np.sqrt([components.variance(*codes)[0] for components in columns])
     return errors if np.all(np.isfinite(errors)) else None
+
+
+def chosen_learner(search: AlphaSearch) -> BaseEstimator:
+    """Return the unfitted learner with the kernel that a search chose."""
+    learner: BaseEstimator = search._learner({name: x for name, x in search.best_params_.items() if name != "alpha"})
+    return learner
 
 
 def query_standard_errors(
@@ -486,8 +578,7 @@ def query_standard_errors(
     exact = type(search) is RankRLSCV and search.cv in ("auto", "leave_query_out") and isinstance(search.scoring, str)
     if not exact or qid is None or np.any(np.isnan(y)) or len(y) * len(values) > MOST_DIFFERENCES:
         return None
-    setting = {name: value for name, value in search.best_params_.items() if name != "alpha"}
-    held = leave_query_out(search._learner(setting), X, y, qid, alphas=values)
+    held = leave_query_out(chosen_learner(search), X, y, qid, alphas=values)
     measure = get_measure(search.scoring)
     of_queries = np.array([measure(y, scores, qid=qid).values for scores in held.T])
     n_queries = of_queries.shape[1]
@@ -648,16 +739,28 @@ class QueryScoreDisplay(Display):
         ax.legend(loc="upper left", fontsize="small")
         if self.worst:
             names = "\n".join(f"{label}: {value:.3f}" for label, value in self.worst)
-            ax.text(
-                0.98,
-                0.03,
-                f"worst\n{names}",
-                transform=ax.transAxes,
-                ha="right",
-                va="bottom",
-                fontsize="small",
-                parse_math=False,  # a dollar sign in a label is no formula
-            )
+            corner: dict[str, Any] = {"transform": ax.transAxes, "ha": "right", "va": "bottom", "fontsize": "small"}
+            ax.text(0.98, 0.03, f"worst\n{names}", parse_math=False, **corner)  # a dollar sign is no formula
+
+
+def query_picture(result: MeasureResult, *, noun: str = "query", random_state: RandomStateLike = 0) -> Picture:
+    """Draw how a measure is spread over the queries."""
+    with drawing("queries") as canvas:
+        # The worst are named in a table, where a label of any length has room.
+        display = QueryScoreDisplay(result, n_worst=0, random_state=random_state)
+        many = len(result) > 400  # points would fill the page and the file
+        display.plot(ax=canvas.ax, **({"marker": "", "linestyle": "-", "linewidth": 2.0} if many else {}))
+        canvas.ax.set_title("", loc="left")  # the conventions stand in the table of measures
+        canvas.ax.legend(loc="lower right", fontsize="small")
+        canvas.ax.set_xlabel(f"percent of {plural(noun)} with at most this value")
+        low, middle, high = np.quantile(result.values, [0.0, 0.5, 1.0])
+        name = result.label.partition(" (")[0]
+        alt = (
+            f"The {name} of {counted(len(result), noun)} in ascending order: lowest {with_decimals(low)}, median "
+            f"{with_decimals(middle)}, highest {with_decimals(high)}, mean {with_decimals(result.mean)}."
+        )
+        caption = f"One point for each {noun}, in ascending order. The band is the interval of the mean."
+        return canvas.picture(alt, caption.replace("One point for each", "A line through each") if many else caption)
 
 
 # Importance -----------------------------------------------------------------------------------------------------------
@@ -699,16 +802,28 @@ class ImportanceDisplay(Display):
         return min(self.k, len(self.importance.order))
 
     def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
-        """Draw a mark and a line for each feature."""
         found = self.importance
         shown = found.order[: self.k]
-        places = -np.arange(len(shown), dtype=float)
-        middle = found.importances[shown]
-        lengths = np.abs(np.stack([middle - found.low[shown], found.high[shown] - middle]))
-        ax.errorbar(middle, places, xerr=lengths, **{"fmt": "o", "capsize": 2.5, "color": "C0", **line_options})
-        ax.axvline(0.0, color="0.5", linestyle=":", linewidth=1)
-        ax.set_yticks(places, [str(name) for name in found.feature_names[shown]], parse_math=False)
-        ax.set(xlabel=f"fall of {found.label.split(' (')[0]} when permuted", ylim=(places[-1] - 0.6, 0.6))
+        columns = (found.feature_names, found.importances, found.low, found.high)
+        rows = list(zip(*(column[shown].tolist() for column in columns), strict=True))
+        draw_chart(ax, Estimates(rows, f"fall of {found.label.split(' (')[0]} when permuted", 0.0), line_options)
+
+
+def importance_picture(found: PermutationImportance) -> Picture:
+    """Draw the permutation importances of the most important features."""
+    shown = found.order[:20]
+    with drawing("importance", height=1.2 + 0.26 * len(shown)) as canvas:
+        ImportanceDisplay(found, k=len(shown)).plot(ax=canvas.ax)
+        first = shown[0]
+        alt = (
+            f"One line for each of {counted(len(shown), 'feature')}, the most important at the top: "
+            f"{found.feature_names[first]}, with a fall of {with_digits(found.importances[first], 2)}."
+        )
+        caption = (
+            "How much the measure falls on the test set when a feature is permuted within each query, with 95 % "
+            f"intervals ({found.method}). Correlated features share their importance."
+        )
+        return canvas.picture(alt, caption)
 
 
 # Selection ------------------------------------------------------------------------------------------------------------
@@ -761,43 +876,37 @@ class SelectionDisplay(Display):
         return None
 
     def _draw(self, ax: Axes, line_options: dict[str, Any]) -> None:
-        if isinstance(self.result, SelectionCurve):
-            _draw_curve(ax, self.result, line_options)
-        elif isinstance(self.result, SelectionStability):
-            _draw_stability(ax, self.result, self.n_shown, self.threshold, line_options)
+        found = self.result
+        if isinstance(found, SelectionStability):
+            share, least = f"share of {found.n_subsamples} halves that select the feature", self.threshold
+            features, frequency = found.features[: self.n_shown], found.frequency[: self.n_shown]
+            draw_chart(ax, Bars([str(name) for name in features], frequency.tolist(), share), line_options)
+            label = f"at most {found.expected_false(least):.2g} false ones beyond {least:g}"
+            ax.axvline(least, color="0.4", linestyle=":", label=label)
+            ax.set(xlim=(0, 1))
+            legend_above(ax)
+        elif isinstance(found, SelectionCurve):
+            anew = "selected anew in each training set"
+            lines = {anew: found.nested, "where the features were selected": found.inside}
+            sizes = np.arange(1.0, len(found.nested) + 1)
+            bands = {anew: (found.low, found.high)}
+            draw_chart(ax, Curves(sizes, lines, "number of features", found.measure, bands), line_options)
         else:
-            _draw_permutations(ax, self.result, line_options)
+            name, value = found.name.replace("_", "-"), found.statistic
+            meaning = f"observed {value:.3f}, p {p_is(found.pvalue)}"
+            draw_chart(ax, Histogram(found.null, name, "permutations", value, meaning), line_options)
 
 
-def _draw_curve(ax: Axes, curve: SelectionCurve, line_options: dict[str, Any]) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    sizes = np.arange(1, len(curve.nested) + 1)
-    options = {"marker": "o", "markersize": 4, "label": "selected anew in each training set", **line_options}
-    (line,) = ax.plot(sizes, curve.nested, **options)
-    ax.fill_between(sizes, curve.low, curve.high, color=line.get_color(), alpha=0.18, linewidth=0)
-    ax.plot(sizes, curve.inside, "--", color="0.5", label="where the features were selected")
-    ax.set(xlabel="number of features", ylabel=curve.measure)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    legend_above(ax)
-
-
-def _draw_stability(
-    ax: Axes, found: SelectionStability, n_shown: int, threshold: float, line_options: dict[str, Any]
-) -> None:
-    names = [str(name) for name in found.features[:n_shown]]
-    places = np.arange(len(names))
-    ax.barh(places, found.frequency[: len(names)], **line_options)
-    ax.set_yticks(places, [name if len(name) <= 24 else f"{name[:23]}…" for name in names], parse_math=False)
-    ax.invert_yaxis()
-    false = found.expected_false(threshold)
-    ax.axvline(threshold, color="0.4", linestyle=":", label=f"at most {false:.2g} false ones beyond {threshold:g}")
-    ax.set(xlim=(0, 1), xlabel=f"share of {found.n_subsamples} halves that select the feature")
-    legend_above(ax)
-
-
-def _draw_permutations(ax: Axes, test: PermutationTest, line_options: dict[str, Any]) -> None:
-    ax.hist(test.null, bins=min(30, max(5, len(test.null) // 4)), **{"alpha": 0.7, "label": "permuted", **line_options})
-    ax.axvline(test.statistic, color="0.2", label=f"observed {test.statistic:.3f}, p {p_is(test.pvalue)}")
-    ax.set(xlabel=test.name.replace("_", "-"), ylabel="permutations")
-    legend_above(ax)
+def null_picture(statistic: float, null: Float) -> Picture:
+    """Draw the accuracies of permuted classes, with that of the true ones."""
+    with drawing("null", height=2.6) as canvas:
+        meaning = f"observed classes, {statistic:.3f}"
+        draw_chart(canvas.ax, Histogram(null, "hold-out accuracy", "permutations", statistic, meaning), {})
+        beyond = int(np.sum(null >= statistic))
+        alt = (
+            f"Histogram of the hold-out accuracy of {counted(len(null), 'permutation')} of the classes: between "
+            f"{with_decimals(null.min())} and {with_decimals(null.max())}, mean {with_decimals(null.mean())}. That of "
+            f"the observed classes, {with_decimals(statistic)}, is reached by {beyond:,} of them."
+        )
+        caption = "The accuracies that arise by chance, if the classes have nothing to do with the features."
+        return canvas.picture(alt, caption)

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 from sklearn.base import BaseEstimator
 
 from kernelrank.base.arrays import Float, Labels
+from kernelrank.base.labels import Lifetimes
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import AUC, DyadicConcordance, Interval, KaplanMeier, concordance, log_rank_pvalue
 from kernelrank.model_selection import AUCComparison, AUCEstimate, ConcordanceEstimate, PermutationTest, TournamentROC
 from kernelrank.report.comparison import ComparedAUCs, Forest, ForestDisplay
-from kernelrank.report.displays import SelectionDisplay, pair_standard_errors
-from kernelrank.report.explanations import Contributions, Influence, has_contributions
-from kernelrank.report.measured import BestColumn
-from kernelrank.report.pictures import (
-    THIRDS,
+from kernelrank.report.displays import (
+    SelectionDisplay,
     alpha_curve_of,
     alpha_picture,
-    describe_kernel,
     null_picture,
-    roc_picture,
-    survival_picture,
+    pair_standard_errors,
 )
-from kernelrank.report.roc import ROCDisplay
+from kernelrank.report.explanations import Contributions, Influence, has_contributions
+from kernelrank.report.ranking import BestColumn, describe_kernel
+from kernelrank.report.roc import ROCDisplay, roc_picture
 from kernelrank.report.writing import (
     Page,
     Picture,
@@ -34,8 +32,6 @@ from kernelrank.report.writing import (
     drawing,
     parameters_of,
     render,
-    today,
-    versions,
     with_commas,
     with_decimals,
     with_digits,
@@ -43,21 +39,16 @@ from kernelrank.report.writing import (
 from kernelrank.selection import SelectionCurve, SelectionStability
 from kernelrank.votes import Leaderboard
 
-N_HARDEST = 5
-FEW_ITEMS = 10
-SPECIFICITIES = (0.9, 0.95)
-"""Where the sensitivity is given."""
-
-COMPARED = "In all, {} pairs of one item of each class were compared."
 HELD_OUT = {
     "leave_pair_out": "by leave-pair-out cross-validation: each of the {} pairs of one item of each class was compared "
     "by a model that was trained without both items.",
     "averaged": "by cross-validation: the AUC of each fold is that of a model that was trained without the fold, and "
-    f"the AUCs of the folds were averaged. {COMPARED}",
+    "the AUCs of the folds were averaged. In all, {} pairs of one item of each class were compared.",
     "pooled": "by cross-validation: each fold was scored by a model that was trained without it, and the scores of all "
-    f"folds were pooled. {COMPARED}",
+    "folds were pooled. In all, {} pairs of one item of each class were compared.",
     "balanced_leave_pair_out": "by balanced leave-pair-out cross-validation: each item was scored by a model that was "
-    f"trained without it and without one item of the other class. {COMPARED}",
+    "trained without it and without one item of the other class. In all, {} pairs of one item of each class were "
+    "compared.",
 }
 """How each method of `estimate_auc` held out."""
 
@@ -116,6 +107,7 @@ def auc_report(
     Examples
     --------
     >>> import numpy as np
+    from scipy.special import ndtr
     >>> from kernelrank import RankRLS, estimate_auc, tournament_roc
     >>> from kernelrank.report import auc_report
     >>> rng = np.random.default_rng(0)
@@ -143,7 +135,7 @@ def auc_report(
         "feature": None if curve is None or X is None else _best_feature_by_auc(curve, X, feature_names),
         "sensitivities": []
         if curve is None
-        else [(rate, curve.sensitivity_at(rate, random_state=random_state)) for rate in SPECIFICITIES],
+        else [(rate, curve.sensitivity_at(rate, random_state=random_state)) for rate in (0.9, 0.95)],
         "alpha_display": search,
         "alpha_picture": None if search is None else alpha_picture(search),
         "roc_picture": None if curve is None else _roc(curve, random_state),
@@ -192,8 +184,8 @@ def _hardest(curve: TournamentROC, ids: Labels | None) -> list[tuple[Any, Any, f
     """Return the items of each class that are most often ranked with the other class: name, class, share of wins."""
     positive = np.asarray(curve.labels == curve.estimate.classes[1])
     share = curve.scores / (len(curve.scores) - 1)
-    low = [item for item in np.argsort(share, kind="stable").tolist() if positive[item]][:N_HARDEST]
-    high = [item for item in np.argsort(-share, kind="stable").tolist() if not positive[item]][:N_HARDEST]
+    low = [item for item in np.argsort(share, kind="stable").tolist() if positive[item]][:5]
+    high = [item for item in np.argsort(-share, kind="stable").tolist() if not positive[item]][:5]
     negative_name, positive_name = curve.estimate.classes
     names = [f"item {number}" for number in range(len(share))] if ids is None else list(ids)
     return [(names[i], positive_name, float(share[i])) for i in low] + [
@@ -204,25 +196,26 @@ def _hardest(curve: TournamentROC, ids: Labels | None) -> list[tuple[Any, Any, f
 def _auc_warnings(estimate: AUCEstimate, permutation: PermutationTest | None) -> list[str]:
     found = [text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") for text in estimate.warnings]
     fewest = min(estimate.n_positive, estimate.n_negative)
-    if fewest < FEW_ITEMS:
+    if fewest < 10:
         found.append(f"One class has only {counted(fewest, 'item')}: estimates from so few items vary widely.")
     low, high = estimate.interval
     if low <= 0.5 <= high:
         found.append(
             "The interval includes 0.5: these items do not show that the model orders new ones better than chance."
         )
-    if permutation is not None and len(permutation.null) < 100:
-        found.append(
-            f"With {len(permutation.null)} permutations no p-value can be below {1 / (len(permutation.null) + 1):.2g}."
-        )
-    return found
+    return found + _warn_of_few_permutations(permutation)
+
+
+def _warn_of_few_permutations(permutation: PermutationTest | None) -> list[str]:
+    if permutation is None or len(permutation.null) >= 100:
+        return []
+    n = len(permutation.null)
+    return [f"With {n} permutations no p-value can be below {1 / (n + 1):.2g}."]
 
 
 # Concordance report ---------------------------------------------------------------------------------------------------
 #
 # The report of a concordance: the index with its interval, and survival curves of held-out scores.
-
-FEW_EVENTS = 20
 
 
 def concordance_report(
@@ -281,7 +274,7 @@ def concordance_report(
         found.append(
             "The interval includes 0.5: these items do not show that the model ranks new ones better than chance."
         )
-    if estimate.result.n_events < FEW_EVENTS:
+    if estimate.result.n_events < 20:
         found.append(f"There are only {estimate.result.n_events} events: estimates from so few vary widely.")
     content = {
         "title": title or "Concordance report",
@@ -306,14 +299,41 @@ def _best_feature_by_concordance(estimate: ConcordanceEstimate, X: object, names
     return BestColumn.of(X, lambda scores: concordance(time, scores, event=event, qid=estimate.folds), names)
 
 
+THIRDS = ("lowest third", "middle third", "highest third")
+STYLES = ("-", "--", "-")
+
+
+def survival_picture(lifetimes: Lifetimes, third: np.ndarray, time_name: str) -> Picture:
+    """Draw the Kaplan–Meier curve of each third of the scores.
+
+    Shapes: third (m,).
+    """
+    with drawing("survival") as canvas:
+        told = []
+        for number, (label, style, colour) in enumerate(zip(THIRDS, STYLES, ("C1", "0.5", "C0"), strict=True)):
+            part = third == number
+            curve = KaplanMeier.of(lifetimes.time[part], lifetimes.event[part])
+            times, shares = np.append(0.0, curve.time), np.append(1.0, curve.survival)
+            canvas.ax.step(times, shares, style, where="post", color=colour, label=label)
+            told.append(f"the {label} ends at {with_decimals(shares[-1])}, {_median(curve)}")
+        canvas.ax.set(xlabel=time_name, ylabel="share without the event", ylim=(0.0, 1.02), xlim=(0.0, None))
+        canvas.ax.legend(title="held-out score")
+        alt = f"Step plot of the share without the event over {time_name}, for thirds of the scores: {'; '.join(told)}."
+        caption = (
+            "Kaplan–Meier curves of the thirds of the held-out scores. Every item was scored by a model that was "
+            "trained without its fold, and thirds are taken inside each fold."
+        )
+        return canvas.picture(alt, caption)
+
+
+def _median(curve: KaplanMeier) -> str:
+    median = curve.median()
+    return "with no median time" if np.isinf(median) else f"with a median time of {with_digits(median)}"
+
+
 # Selection report -----------------------------------------------------------------------------------------------------
 #
 # The report of a feature selection: the selected features, their accuracy on held-out items, and the stability.
-
-MOST_FREQUENT = 30
-"""How many features the table of stability has at most."""
-
-THRESHOLDS = (0.9, 0.75, 0.6)
 
 
 def selection_report(
@@ -351,6 +371,7 @@ def selection_report(
     Examples
     --------
     >>> import numpy as np
+    from scipy.special import ndtr
     >>> from kernelrank import GreedyRankRLS, selection_curve
     >>> X = np.random.default_rng(0).standard_normal((40, 6))
     >>> y = X[:, 2] > 0
@@ -384,7 +405,7 @@ def selection_report(
         "frequent": [] if stability is None else _frequent(stability, names),
         "thresholds": []
         if stability is None
-        else [(share, len(stability.stable(share)), stability.expected_false(share)) for share in THRESHOLDS],
+        else [(share, len(stability.stable(share)), stability.expected_false(share)) for share in (0.9, 0.75, 0.6)],
         "permutation": permutation,
         "null_picture": None if permutation is None else null_picture(permutation.statistic, permutation.null),
         "parameters": [] if model is None else parameters_of(model),
@@ -404,7 +425,7 @@ def _named(feature: int | str, names: list[str] | None) -> str:
 
 
 def _frequent(stability: SelectionStability, names: list[str] | None) -> list[tuple[str, float]]:
-    shown = zip(stability.features[:MOST_FREQUENT], stability.frequency[:MOST_FREQUENT].tolist(), strict=True)
+    shown = zip(stability.features[:30], stability.frequency[:30].tolist(), strict=True)
     return [(_named(feature, names), share) for feature, share in shown]
 
 
@@ -428,18 +449,11 @@ def _curve_picture(curve: SelectionCurve) -> Picture:
 
 
 def _selection_warnings(curve: SelectionCurve, permutation: PermutationTest | None) -> list[str]:
-    found = []
-    at = curve.best - 1
-    if curve.low[at] <= 0.5:
-        found.append(
-            "The interval includes 0.5 even for the best number of features: these items do not show that the "
-            "selected features order new ones better than chance."
-        )
-    if permutation is not None and len(permutation.null) < 100:
-        found.append(
-            f"With {len(permutation.null)} permutations no p-value can be below {1 / (len(permutation.null) + 1):.2g}."
-        )
-    return found
+    found = [
+        "The interval includes 0.5 even for the best number of features: these items do not show that the "
+        "selected features order new ones better than chance."
+    ]
+    return (found if curve.low[curve.best - 1] <= 0.5 else []) + _warn_of_few_permutations(permutation)
 
 
 # Dyads report ---------------------------------------------------------------------------------------------------------
@@ -487,6 +501,7 @@ def dyads_report(
     Examples
     --------
     >>> import numpy as np
+    from scipy.special import ndtr
     >>> from kernelrank import KroneckerRLS, dyadic_holdout
     >>> from kernelrank.metrics import dyadic_concordance
     >>> rng = np.random.default_rng(0)
@@ -560,18 +575,6 @@ MOST_ITEMS, MOST_NEIGHBOURS, MOST_IN_MATRIX, MOST_JUDGES = 100, 30, 12, 10
 """How many rows tables have at most, and how many items the matrix of probabilities."""
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """An item and the next one in the ranking."""
-
-    above: str
-    below: str
-    difference: float
-    probability: float
-    apart: bool
-    votes: float
-
-
 def leaderboard_report(
     board: Leaderboard,
     *,
@@ -623,7 +626,7 @@ def leaderboard_report(
         "table": rows_of(table)[:MOST_ITEMS],
         "n_groups": len(board.separable_groups()),
         "neighbours": neighbours[:MOST_NEIGHBOURS],
-        "n_apart": sum(pair.apart for pair in neighbours),
+        "n_apart": sum(pair["apart"] for pair in neighbours),
         "n_neighbours": len(neighbours),
         "power": power,
         "matrix_names": names[:MOST_IN_MATRIX],
@@ -636,35 +639,34 @@ def leaderboard_report(
         "warnings": list(board.notes_),
         "notes": list(notes),
         "command": command,
-        "versions": versions(),
-        "date": today(),
     }
     return render("leaderboard.html.j2", content)
 
 
-def neighbours_of(board: Leaderboard, power: float) -> list[Neighbours]:
-    """Return each item with the next one in the ranking."""
-    from scipy.special import ndtr
-
-    found = rows_of(board.votes_needed(power))
+def neighbours_of(board: Leaderboard, power: float) -> list[dict[str, Any]]:
+    """Return each item and the next one in the ranking, by the names of their JSON."""
     limit = board.posterior.quantile(board.confidence)
-    return [
-        Neighbours(
-            str(row["above"]),
-            str(row["below"]),
-            float(row["difference"]),
-            float(ndtr(row["difference"] / row["std_error"])),
-            bool(row["difference"] > limit * row["std_error"]),
-            0.0 if row["difference"] > limit * row["std_error"] else float(row["votes"]),
+    found: list[dict[str, Any]] = []
+    for row in rows_of(board.votes_needed(power)):
+        difference, error = row["difference"], row["std_error"]
+        apart = bool(difference > limit * error)
+        found.append(
+            {
+                "above": str(row["above"]),
+                "below": str(row["below"]),
+                "difference": float(difference),
+                "probability": float(ndtr(difference / error)),
+                "apart": apart,
+                "votes": 0.0 if apart else float(row["votes"]),
+            }
         )
-        for row in found
-    ]
+    return found
 
 
 def _forest(board: Leaderboard, table: Any) -> Forest:
     columns = [np.asarray(table[name])[:MOST_ITEMS].tolist() for name in ("item", "score", "low", "high")]
     intervals = [Interval(low, high, board.confidence, "") for low, high in zip(*columns[2:], strict=True)]
-    return Forest.of_scores([str(item) for item in columns[0]], columns[1], intervals)
+    return Forest.of(list(zip(map(str, columns[0]), columns[1], intervals, strict=True)), 0.0, 0.5)
 
 
 def _matrix(board: Leaderboard, items: list[Any]) -> list[list[float | None]]:

@@ -217,50 +217,50 @@ class Explanation(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as numbers, strings, lists and dicts, for JSON."""
-        columns = (self.names, self.contributions.tolist(), self.coefficients.tolist(), self.values.tolist())
+        columns: dict[str, Any] = {name: np.asarray(column).tolist() for name, column in self._columns().items()}
+        names, parts, weights, *values = columns.values()
         return {
             "kind": self.kind,
             "scores": list(self.scores),
             "difference": self.difference,
             "contributions": [
-                {"name": str(name), "contribution": part, "coefficient": weight, "values": values}
-                for name, part, weight, values in zip(*columns, strict=True)
+                {"name": name, "contribution": part, "coefficient": weight, "values": list(pair)}
+                for name, part, weight, *pair in zip(names, parts, weights, *values, strict=True)
             ],
             "rest": self.rest,
             "n_rest": self.n_rest,
         }
 
+    def _parts(self) -> list[tuple[str, float]]:
+        """List the names and the contributions, with the sum of all others at the end."""
+        parts = list(zip(map(str, self.names), self.contributions.tolist(), strict=True))
+        others = "features" if self.kind == "features" else "training items"
+        return [*parts, (f"{self.n_rest:,} other {others}", self.rest)] if self.n_rest else parts
+
     def __str__(self) -> str:
-        first, second = self.scores
+        total, facts = self._facts()[0][1], self._facts()[1:]
         noun = "weight" if self.kind == "features" else "coefficient"
-        columns = (self.names, self.contributions, self.coefficients, self.values)
-        rows = [
-            (f"{part:+.3g}", str(name), f"({x_i:.4g} and {x_j:.4g}, {noun} {weight:.4g})")
-            for name, part, weight, (x_i, x_j) in zip(*columns, strict=True)
+        why = [
+            f"({x_i:.4g} and {x_j:.4g}, {noun} {weight:.4g})"
+            for weight, (x_i, x_j) in zip(self.coefficients, self.values, strict=True)
         ]
-        name_width = max((len(name) for _, name, _ in rows), default=0)
-        if self.n_rest:
-            of = self.kind if self.kind == "features" else "training items"
-            rows.append((f"{self.rest:+.3g}", f"{self.n_rest} other {of}", ""))
-        part_width = max((len(part) for part, _, _ in rows), default=0)
-        lines = [f"{part:>{part_width}}  {name:<{name_width}}  {why}".rstrip() for part, name, why in rows]
-        return "\n".join([f"{first:.4g} - {second:.4g} = {self.difference:.4g}", *lines])
+        why += [""] * (len(facts) - len(why))  # the others
+        name_width = max((len(str(name)) for name in self.names), default=0)
+        part_width = max((len(part) for _, part in facts), default=0)
+        lines = [
+            f"{part:>{part_width}}  {name:<{name_width}}  {reason}".rstrip()
+            for (name, part), reason in zip(facts, why, strict=True)
+        ]
+        return "\n".join([total, *lines])
 
     def _facts(self) -> list[tuple[str, str]]:
         first, second = self.scores
-        parts = [
-            (str(name), f"{part:+.3g}") for name, part in zip(self.names, self.contributions.tolist(), strict=True)
-        ]
-        if self.n_rest:
-            of = self.kind if self.kind == "features" else "training items"
-            parts.append((f"{self.n_rest:,} other {of}", f"{self.rest:+.3g}"))
-        return [("difference of the scores", f"{first:.4g} - {second:.4g} = {self.difference:.4g}"), *parts]
+        total = ("difference of the scores", f"{first:.4g} - {second:.4g} = {self.difference:.4g}")
+        return [total, *((name, f"{part:+.3g}") for name, part in self._parts())]
 
     def _chart(self) -> Bars:
-        names, parts = [str(name) for name in self.names], self.contributions.tolist()
-        if self.n_rest:
-            names, parts = [*names, f"{self.n_rest:,} others"], [*parts, self.rest]
-        return Bars(names, parts, "contribution to the difference of the scores")
+        names, values = [name for name, _ in self._parts()], [value for _, value in self._parts()]
+        return Bars(names, values, "contribution to the difference of the scores")
 
     def _columns(self) -> dict[str, Any]:
         return {
@@ -331,13 +331,13 @@ def explain(
     contributions = Contributions.of(model, feature_names=feature_names, training_ids=training_ids, output=output)
     predicted = scores_of(model, pair)
     predicted = predicted[:, output or 0] if predicted.ndim == 2 else predicted
-    columns = _dense(contributions.columns(pair))
+    columns = dense(contributions.columns(pair))
     parts = contributions.coefficients * (columns[0] - columns[1])
     largest = np.argsort(-np.abs(parts), kind="stable")[: int(k)]
     largest = largest[parts[largest] != 0]
     others = np.ones(len(parts), dtype=bool)
     others[largest] = False
-    values = _dense(pair) if contributions.kind == "features" and contributions.keeps_columns else columns
+    values = dense(pair) if contributions.kind == "features" and contributions.keeps_columns else columns
     return Explanation(
         contributions.kind,
         (float(predicted[0]), float(predicted[1])),
@@ -364,7 +364,7 @@ def _two_rows(X_pair: Pair) -> Matrix:
     return np.asarray(X_pair) if isinstance(X_pair, (list, tuple)) else X_pair
 
 
-def _dense(rows: Matrix) -> Float:
+def dense(rows: Matrix) -> Float:
     """Return two rows as an array, whatever they came as."""
     return np.asarray(rows.toarray() if is_sparse(rows) else rows, dtype=np.float64)
 
@@ -373,8 +373,7 @@ def _dense(rows: Matrix) -> Float:
 #
 # Influence: the features, or the training items, that change the scores most.
 
-MOST_NUMBERS = 4_000_000
-"""Of a kernel so many numbers are looked at; beyond that, only some of the items."""
+MOST_NUMBERS = 4_000_000  # of a kernel that are looked at; beyond that, only some of the items
 
 
 @dataclass(frozen=True, eq=False)

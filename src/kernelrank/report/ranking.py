@@ -2,52 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
+import sklearn
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import KFold
 
-from kernelrank.base.arrays import Float, Index, Labels
+from kernelrank.base.arrays import Float, Index, Labels, RandomStateLike
 from kernelrank.base.labels import Queries
 from kernelrank.base.sklearn_private import num_samples, safe_indexing
 from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics import Measure, MeasureResult, get_measure
+from kernelrank.estimators.base import KernelLearner
+from kernelrank.kernels import Kernel
+from kernelrank.metrics import Interval, Measure, MeasureResult, get_measure
+from kernelrank.model_selection import QueryKFold, leave_query_out
+from kernelrank.model_selection.auc_comparison import tournament_scores
+from kernelrank.model_selection.holdout import holdout, takes_shortcut
 from kernelrank.model_selection.permutation import permutation_importance
-from kernelrank.report.displays import AlphaCurveDisplay, QueryScoreDisplay, query_standard_errors
+from kernelrank.model_selection.search import AlphaSearch
+from kernelrank.report.displays import (
+    AlphaCurveDisplay,
+    QueryScoreDisplay,
+    alpha_curve_of,
+    alpha_picture,
+    chosen_learner,
+    importance_picture,
+    query_picture,
+    query_standard_errors,
+)
 from kernelrank.report.explanations import (
     Contributions,
     Explanation,
     Influence,
+    dense,
     explain,
     has_contributions,
     last_step,
     scores_of,
 )
-from kernelrank.report.measured import Baselines, DataSummary, MeasuredItems, MeasuredValue, measure_all
-from kernelrank.report.pictures import (
-    alpha_curve_of,
-    alpha_picture,
-    describe_holdout,
-    describe_kernel,
-    importance_picture,
-    query_picture,
-    roc_picture,
-)
-from kernelrank.report.roc import ROCDisplay, query_roc
+from kernelrank.report.roc import ROCDisplay, query_roc, roc_picture
 from kernelrank.report.writing import Page, Picture, counted, parameters_of, render, with_digits
 
-N_WORST = 10
-N_REPEATS = 5
-"""How often each feature is permuted."""
-CHEAP = 1_000_000
-"""Permutation importances are shown if they need at most this many scores of items, which takes about a second."""
-MANY_FEATURES = 200
-"""They are not shown for more features than this."""
+N_REPEATS = 5  # how often each feature is permuted for its importance
+CHEAP = 1_000_000  # scores of items that importances may need, which takes about a second
+MOST_FEATURES = 200  # features that have importances, and columns that are tried by themselves
+TOURNAMENT_ITEMS = 2000  # items of one ranking whose pairs are all held out; their differences take 16 MB
+FEW_QUERIES = 20  # with fewer queries a bootstrap interval is too narrow
+FOLDS = 5
 
 
 def ranking_report(
@@ -129,13 +136,12 @@ def ranking_report(
     summaries = [DataSummary.of("training set", np.shape(X), truth, qid)]
     if test is None:
         items = MeasuredItems.held_out(model, X, truth, y, qid, ids, given=held_out, random_state=random_state)
-        items = items.scored()
     else:
         items = _test_items(model, test)
         summaries.append(DataSummary.of("test set", np.shape(items.X), items.y, items.qid))
-        items = items.scored()
+    items = items.scored()
     values = measure_all(items, measures, random_state)
-    first = next((value.result for value in values if value.result is not None), None)
+    first = _first_result(values)
     curve = alpha_curve_of(model) if alpha_curve is None else alpha_curve
     if curve is not None and curve.errors is None and curve.scores.ndim == 1:
         curve.errors = query_standard_errors(model, X, truth, qid, curve.alphas)
@@ -160,7 +166,6 @@ def ranking_report(
         "influence": influence,
         "importance_picture": None if test is None else _importance(model, items, values, influence, feature_names),
         "pair": pair,
-        "largest_part": 0.0 if pair is None else _largest_part(pair),
         "tested": test is not None,
         "warnings": report_warnings(model, summaries, items, values, curve),
         "notes": list(notes),
@@ -190,7 +195,8 @@ def _test_items(model: BaseEstimator, test: tuple[Any, Any, Any, Any]) -> Measur
     n_items = num_samples(X)
     if ids is not None and len(ids) != n_items:
         raise InvalidInputError(f"the ids of test have {len(ids)} entries, but there are {n_items} items")
-    return MeasuredItems.of_test(model, X, _truth(model, y, n_items), qid, ids)
+    how = "a test set that training has not seen"
+    return MeasuredItems(X, _truth(model, y, n_items), scores_of(model, X), qid, ids, how)
 
 
 def _model_description(model: BaseEstimator, alpha_curve: AlphaCurveDisplay | None, *, queries: bool) -> dict[str, Any]:
@@ -208,11 +214,6 @@ def _model_description(model: BaseEstimator, alpha_curve: AlphaCurveDisplay | No
     }
 
 
-def _largest_part(pair: ExplainedPair) -> float:
-    """Return what the longest bar stands for."""
-    return float(np.abs(pair.explanation.contributions).max(initial=0.0))
-
-
 def _importance(
     model: BaseEstimator,
     items: MeasuredItems,
@@ -225,7 +226,7 @@ def _importance(
     if measured is None or influence is None or influence.kind != "features":
         return None
     n_items, n_features = items.X.shape
-    if n_features > MANY_FEATURES or N_REPEATS * n_features * n_items > CHEAP:
+    if n_features > MOST_FEATURES or N_REPEATS * n_features * n_items > CHEAP:
         return None
     names = None if feature_names is None else [str(name) for name in feature_names]
     found = permutation_importance(
@@ -240,11 +241,16 @@ def _query_picture(items: MeasuredItems, result: MeasureResult | None, random_st
     return query_picture(result, noun="fold" if items.folds else "query", random_state=random_state)
 
 
+def _first_result(values: Sequence[MeasuredValue]) -> MeasureResult | None:
+    """Return the result of the first measure that fits."""
+    return next((value.result for value in values if value.result is not None), None)
+
+
 def _worst(items: MeasuredItems, result: MeasureResult) -> list[tuple[Any, float, int, int]]:
     """Return the worst queries that are not ranked perfectly: label, value, number of items and of levels."""
     queries = Queries.from_labels(items.qid, len(items.y))
     members = dict(zip(queries.labels.tolist(), queries, strict=True))
-    display = QueryScoreDisplay(result, n_worst=min(N_WORST, len(result)))
+    display = QueryScoreDisplay(result, n_worst=min(10, len(result)))
     perfect = 0.0 if result.label.startswith("disagreement") else 1.0
     return [
         (label, value, len(members[label]), len(np.unique(items.y[members[label]])))
@@ -344,7 +350,7 @@ def folds_report(
         np.empty((len(truth), 0)) if X is None else X, truth, predicted, qid, None, "the test items of each fold"
     )
     values = measure_all(items, measures, random_state)
-    first = next((value.result for value in values if value.result is not None), None)
+    first = _first_result(values)
     tested = [fold["test"] for fold in folds if fold["test"] is not None]
     beside = ("fold", "score", "how", "test")
     return render(
@@ -358,9 +364,7 @@ def folds_report(
             "n_items": len(truth),
             "values": values,
             "baselines": Baselines.of(items, values, feature_names),
-            "query_picture": None
-            if first is None or len(first) < 2
-            else query_picture(first, random_state=random_state),
+            "query_picture": _query_picture(items, first, random_state),
             "warnings": [],
             "notes": list(notes),
             "command": command,
@@ -372,9 +376,6 @@ def folds_report(
 #
 # The warnings of a report: what makes its numbers less reliable.
 
-FEW_QUERIES = 20
-"""With fewer queries a bootstrap interval is too narrow."""
-
 
 def report_warnings(
     model: BaseEstimator,
@@ -384,7 +385,17 @@ def report_warnings(
     curve: AlphaCurveDisplay | None,
 ) -> list[str]:
     """List the warnings of a report: what makes its numbers less reliable."""
-    found = _of_the_search(curve) + _of_the_fit(last_step(model)[1])
+    found = []
+    if curve is not None and curve.at_the_edge:
+        side, more = ("smallest", "smaller") if curve.best_alpha == curve.alphas[0] else ("largest", "larger")
+        found.append(f"The best alpha, {with_digits(curve.best_alpha)}, is the {side} that was tried: try {more} ones.")
+    learner = last_step(model)[1]
+    gap, tolerance = getattr(learner, "gap_", None), getattr(learner, "tol", None)
+    if gap is not None and tolerance is not None and gap > tolerance:
+        found.append(
+            f"The solver stopped before it reached its tolerance: the objective may be {100 * gap:.2g}% above the "
+            f"minimum, but {100 * tolerance:.2g}% was requested. Raise max_iter."
+        )
     if items.chose_alpha:
         found.append(
             "Alpha was chosen by the same held-out items, so the values are slightly too good. A separate test set "
@@ -393,24 +404,6 @@ def report_warnings(
     for summary in summaries:
         found += _of_the_data(summary)
     return found + _of_the_values(values, items)
-
-
-def _of_the_search(curve: AlphaCurveDisplay | None) -> list[str]:
-    if curve is None or not curve.at_the_edge:
-        return []
-    smallest = curve.best_alpha == curve.alphas[0]
-    side, more = ("smallest", "smaller") if smallest else ("largest", "larger")
-    return [f"The best alpha, {with_digits(curve.best_alpha)}, is the {side} that was tried: try {more} ones."]
-
-
-def _of_the_fit(learner: BaseEstimator) -> list[str]:
-    gap, tolerance = getattr(learner, "gap_", None), getattr(learner, "tol", None)
-    if gap is None or tolerance is None or gap <= tolerance:
-        return []
-    return [
-        f"The solver stopped before it reached its tolerance: the objective may be {100 * gap:.2g}% above the minimum, "
-        f"but {100 * tolerance:.2g}% was requested. Raise max_iter."
-    ]
 
 
 def _of_the_data(summary: DataSummary) -> list[str]:
@@ -465,6 +458,11 @@ class ExplainedPair:
         """Whether the true scores order the pair as the model does."""
         return self.truth[0] > self.truth[1]
 
+    @property
+    def largest_part(self) -> float:
+        """What the longest bar stands for."""
+        return float(np.abs(self.explanation.contributions).max(initial=0.0))
+
     @classmethod
     def of(
         cls,
@@ -503,3 +501,358 @@ def _members(items: MeasuredItems, result: MeasureResult | None) -> tuple[Index,
         return next(iter(queries)), labels[0]
     middle = result.queries.tolist()[int(np.argsort(result.values, kind="stable")[len(result) // 2])]
     return list(queries)[labels.index(middle)], middle
+
+
+# Measured items -------------------------------------------------------------------------------------------------------
+#
+# The scores that a report measures: of a test set, or of training items by models that did not see them.
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredItems:
+    """Items with true and predicted scores.
+
+    Shapes: X (m, n), y (m,), scores (m,), qid (m,), ids (m,).
+    """
+
+    X: Any
+    y: Float
+    scores: Float
+    qid: Labels | None
+    ids: Labels | None
+    how: str
+    chose_alpha: bool = False
+    folds: bool = False
+
+    @classmethod
+    def held_out(
+        cls,
+        model: BaseEstimator,
+        X: Any,
+        y: Float,
+        target: ArrayLike,
+        qid: Labels | None,
+        ids: Labels | None,
+        *,
+        given: ArrayLike | None = None,
+        random_state: RandomStateLike = 0,
+    ) -> MeasuredItems:
+        """Score the training items by models that did not see them.
+
+        Shapes: y (m,), target (m,), given (m,).
+
+        given: Held-out scores that are known already; NaN where there is none.
+        """
+        several = qid is not None and len(Queries.from_labels(qid, len(y))) > 1
+        if given is not None:
+            scores, how = _check_given(given, len(y)), "training items, by held-out scores that were given"
+            # The scores of the search itself may be what is given.
+            known = getattr(model, "holdout_scores_", None)
+            chose = known is not None and np.array_equal(scores, known, equal_nan=True)
+            return cls(X, y, scores, qid, ids, how, chose_alpha=chose)
+        plain = _plain(model)
+        chose = plain is not model
+        known = getattr(model, "holdout_scores_", None)
+        if several and known is not None:
+            how = f"training items, scored by models that did not see them ({describe_holdout(model, queries=True)})"
+            return cls(X, y, known, qid, ids, how, chose_alpha=True)
+        exact = takes_shortcut(plain)
+        if several and exact:
+            how = "training items, each query scored by the model trained without it (leave-query-out, exact)"
+            return cls(X, y, leave_query_out(plain, X, target, qid), qid, ids, how, chose_alpha=chose)
+        if not several and exact and len(y) <= TOURNAMENT_ITEMS:
+            how = (
+                "training items, each pair ordered by the model trained without both; the score of an item is its "
+                "number of wins (leave-pair-out, exact)"
+            )
+            return cls(X, y, tournament_scores(plain, X, target), None, ids, how, chose_alpha=chose)
+        sets = _folds(len(y), qid if several else None, random_state)
+        scores = np.full(len(y), np.nan)
+        # Routing carries the queries to the last step of a pipeline.
+        with sklearn.config_context(enable_metadata_routing=True):
+            held = holdout(plain, X, target, sets, qid=qid if several else None)
+        for items, part in zip(sets, held, strict=True):
+            scores[items] = part
+        if several:
+            how = f"training items, each of {len(sets)} folds of queries scored by the model trained without it"
+            return cls(X, y, scores, qid, ids, how, chose_alpha=chose)
+        folds = np.empty(len(y), dtype=np.int64)
+        for number, items in enumerate(sets, start=1):
+            folds[items] = number
+        how = f"training items; each of {len(sets)} folds scored by a model trained without it, and measured by itself"
+        return cls(X, y, scores, folds, ids, how, chose_alpha=chose, folds=True)
+
+    def scored(self) -> MeasuredItems:
+        """Keep the items that have a true and a predicted score."""
+        kept = np.flatnonzero(~(np.isnan(self.y) | np.isnan(self.scores)))
+        if len(kept) == len(self.y):
+            return self
+        if len(kept) == 0:
+            raise InvalidInputError("no item has both a true and a held-out score: there is nothing to measure")
+        return replace(
+            self,
+            X=safe_indexing(self.X, kept),
+            y=self.y[kept],
+            scores=self.scores[kept],
+            qid=_taken(self.qid, kept),
+            ids=_taken(self.ids, kept),
+        )
+
+
+def _taken(labels: Labels | None, kept: Index) -> list[Any] | None:
+    if labels is None:
+        return None
+    every = list(labels)  # a column of a data frame is read by place, whatever its index says
+    return [every[number] for number in kept.tolist()]
+
+
+def _check_given(given: ArrayLike, n_items: int) -> Float:
+    scores = np.asarray(given, dtype=np.float64)
+    if scores.shape != (n_items,):
+        raise InvalidInputError(f"held_out has shape {scores.shape}, but there are {n_items} items")
+    return scores
+
+
+def _plain(model: BaseEstimator) -> BaseEstimator:
+    """Return the learner that a search found, without the search."""
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    if not isinstance(model, AlphaSearch):
+        return model
+    return chosen_learner(model).set_params(alpha=float(model.alpha_), gamma=model.gamma_)
+
+
+def _folds(n_items: int, qid: Labels | None, random_state: RandomStateLike) -> list[Index]:
+    """Cut queries, or the shuffled items of one ranking, into folds."""
+    none = np.zeros((n_items, 1))
+    if qid is None:
+        return [test for _, test in KFold(FOLDS, shuffle=True, random_state=random_state).split(none)]
+    queries = Queries.from_labels(qid, n_items)
+    return [test for _, test in QueryKFold(min(FOLDS, len(queries))).split(none, groups=queries.codes)]
+
+
+# Measured values ------------------------------------------------------------------------------------------------------
+#
+# The rows of a table of measures: value, interval, and what was left out.
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredValue:
+    """A measure with its value, or with the reason why it could not be computed."""
+
+    measure: Measure
+    result: MeasureResult | None
+    interval: Interval | None
+    problem: str = ""
+
+    @property
+    def rules(self) -> str:
+        """The conventions that the number depends on."""
+        return ", ".join(self.measure.rules)
+
+
+def measure_all(
+    items: MeasuredItems, measures: Sequence[str | Measure], random_state: RandomStateLike
+) -> list[MeasuredValue]:
+    """Compute several measures; one that does not apply gives its reason instead of a value."""
+    values = []
+    # "AUC" and "auc" are the same measure.
+    for measure in dict.fromkeys(get_measure(name) for name in measures):
+        try:
+            result = measure(items.y, items.scores, qid=items.qid)
+        except InvalidInputError as error:
+            values.append(MeasuredValue(measure, None, None, str(error)))
+            continue
+        interval = result.interval(random_state=random_state) if result.has_interval else None
+        values.append(MeasuredValue(measure, result, interval))
+    return values
+
+
+# Baselines ------------------------------------------------------------------------------------------------------------
+#
+# Simple baselines: the random order, and the single feature that ranks best.
+
+
+@dataclass(frozen=True, eq=False)
+class BestColumn:
+    """The single column that ranks best, in either direction.
+
+    Shapes: scores (m,).
+    """
+
+    name: str
+    value: float
+    scores: Float
+
+    @classmethod
+    def of(
+        cls, X: Any, value: Callable[[Float], float], names: Labels | None, *, rising: bool = True
+    ) -> BestColumn | None:
+        """Try every column in both directions; None if there are too many, or none of finite numbers.
+
+        Shapes: X (m, n_features).
+        """
+        if not hasattr(X, "shape") or X.shape[1] > MOST_FEATURES:
+            return None
+        known = list(getattr(X, "columns", ()) if names is None else names)
+        if names is None and not (known and all(isinstance(name, str) for name in known)):
+            known = [f"x{number}" for number in range(X.shape[1])]  # as the table of weights calls them
+        best: BestColumn | None = None
+        for column, name in enumerate(known):
+            try:
+                scores = dense(safe_indexing(X, [column], axis=1)).ravel()
+            except (TypeError, ValueError):
+                continue  # words, which a pipeline turns into numbers
+            if not np.all(np.isfinite(scores)):
+                continue
+            for sign, one in (("", scores), ("\N{MINUS SIGN}", -scores)):
+                found = cls(f"{sign}{name}", value(one), one)
+                if best is None or (found.value > best.value if rising else found.value < best.value):
+                    best = found
+        return best
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """What simple rankings reach by the same measures."""
+
+    rows: list[tuple[str, float, float, float]]
+    feature: str | None
+
+    @classmethod
+    def of(cls, items: MeasuredItems, values: Sequence[MeasuredValue], names: Labels | None) -> Baselines:
+        """Measure the baselines on the items of the model. Time O(n_features m log m)."""
+        measured = [(value.measure, value.result.mean) for value in values if value.result is not None]
+        if not measured:
+            return cls([], None)
+        first = measured[0][0]
+        found = BestColumn.of(
+            items.X, lambda scores: _value(first, items, scores), names, rising=first.higher_is_better
+        )
+        rows = [
+            (
+                measure.name,
+                mean,
+                np.nan if found is None else _value(measure, items, found.scores),
+                random_order(measure, items.y, items.qid),
+            )
+            for measure, mean in measured
+        ]
+        return cls(rows, None if found is None else found.name)
+
+
+def random_order(measure: Measure, y: Float, qid: Labels | None) -> float:
+    """Return the expected value of a random order: that of equal scores, with ties averaged."""
+    fair: Any = measure
+    if getattr(measure, "ties", "average") != "average":
+        fair = replace(fair, ties="average")
+    return float(fair(y, np.zeros(len(y)), qid=qid).mean)
+
+
+def _value(measure: Measure, items: MeasuredItems, scores: Float) -> float:
+    return float(measure(items.y, scores, qid=items.qid).mean)
+
+
+# Data summary ---------------------------------------------------------------------------------------------------------
+#
+# A summary of the data: how many queries, items, levels and ties there are, and what is left out.
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """Counts of a set of scored items."""
+
+    name: str
+    n_items: int
+    n_queries: int
+    n_features: int
+    query_sizes: tuple[float, float, float]
+    n_levels: int
+    level_counts: list[tuple[float, int]] | None
+    level_range: tuple[float, float]
+    n_pairs: int
+    n_tied: int
+    n_unscored: int
+    single_item: list[Any]
+    single_level: list[Any]
+
+    @classmethod
+    def of(cls, name: str, shape: tuple[int, int], y: Float, qid: Labels | None) -> DataSummary:
+        """Count: O(m log m) time, O(m) memory.
+
+        Shapes: y (m,), qid (m,).
+
+        y: True scores; NaN for an item without one.
+        """
+        queries = Queries.from_labels(qid, len(y))
+        scored = ~np.isnan(y)
+        levels, level = np.unique(y[scored], return_inverse=True)
+        codes = queries.codes[scored]
+        sizes = np.bincount(codes, minlength=len(queries))
+        # A cell is a level inside a query: the pairs of a cell are tied.
+        cells, members = np.unique(codes * max(1, len(levels)) + level, return_counts=True)
+        kinds = np.bincount(cells // max(1, len(levels)), minlength=len(queries))
+        few = len(levels) <= 10
+        counts = list(zip(levels.tolist(), np.bincount(level).tolist(), strict=True)) if few else None
+        named = queries.labels.tolist()
+        return cls(
+            name=name,
+            n_items=shape[0],
+            n_queries=len(queries),
+            n_features=shape[1],
+            query_sizes=(float(queries.sizes.min()), float(np.median(queries.sizes)), float(queries.sizes.max())),
+            n_levels=len(levels),
+            level_counts=counts,
+            level_range=(float(levels[0]), float(levels[-1])) if len(levels) else (np.nan, np.nan),
+            n_pairs=_pairs(sizes),
+            n_tied=_pairs(members),
+            n_unscored=int((~scored).sum()),
+            single_item=[named[q] for q in np.flatnonzero(sizes < 2).tolist()],
+            single_level=[named[q] for q in np.flatnonzero((sizes >= 2) & (kinds == 1)).tolist()],
+        )
+
+    @property
+    def n_without_pairs(self) -> int:
+        """How many queries have nothing to compare."""
+        return len(self.single_item) + len(self.single_level)
+
+
+def _pairs(sizes: Index) -> int:
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+# Model description ----------------------------------------------------------------------------------------------------
+#
+# A model in words: its kernel, its hold-out, its measure and its choice of alpha.
+
+HOLDOUTS = {
+    "leave_query_out": "leave-query-out, exact",
+    "leave_pair_out": "leave-pair-out, exact",
+    "leave_one_out": "leave-one-out, exact",
+}
+
+
+def describe_holdout(model: BaseEstimator, *, queries: bool) -> str:
+    """Describe what a search held out."""
+    cv = getattr(model, "cv", None)
+    if isinstance(cv, int):
+        return counted(cv, "fold")
+    if cv == "auto":
+        cv = "leave_query_out" if queries else model._without_queries
+    return HOLDOUTS.get(cv, "folds") if isinstance(cv, str) else "folds"
+
+
+def describe_kernel(learner: BaseEstimator) -> str | None:
+    """Name the kernel of a learner, with the parameters that it has; None for one that has no kernel."""
+    if not isinstance(learner, KernelLearner):
+        return None
+    views: list[Kernel] = getattr(learner, "kernels_", [learner._kernel()])
+    return ", ".join(dict.fromkeys(_describe(kernel) for kernel in views))
+
+
+def _describe(kernel: Kernel) -> str:
+    if not isinstance(kernel.metric, str):
+        return kernel.name
+    given = {name: value for name, value in kernel.arguments().items() if isinstance(value, (int, float))}
+    words = ", ".join(f"{name} {with_digits(value)}" for name, value in given.items())
+    return f"{kernel.metric} ({words})" if words else kernel.metric

@@ -20,6 +20,7 @@ from kernelrank.metrics.roc import RocResamples, TwoClasses, check_groups, share
 from kernelrank.model_selection.auc import AUCEstimate, check_scores, estimate_auc
 from kernelrank.model_selection.auc_comparison import TournamentROC, tournament_roc
 from kernelrank.report.displays import Display
+from kernelrank.report.writing import Picture, drawing, with_decimals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -241,6 +242,20 @@ class ROCDisplay(Display):
         ax.legend(loc="best", fontsize="small")  # lower right, unless a curve runs there
 
 
+def roc_picture(display: ROCDisplay, caption: str) -> Picture:
+    """Draw a ROC curve."""
+    with drawing("roc", height=4.6) as canvas:
+        display.plot(ax=canvas.ax)
+        low, high = display.estimate.interval
+        half = float(np.interp(0.1, display.fpr, display.tpr))
+        alt = (
+            f"ROC curve: the area under it is {with_decimals(display.estimate.auc)}, with an interval from "
+            f"{with_decimals(low)} to {with_decimals(high)}. At a false positive rate of 0.1 the true positive rate is "
+            f"{with_decimals(half, 2)}."
+        )
+        return canvas.picture(alt, caption)
+
+
 # ROC band -------------------------------------------------------------------------------------------------------------
 #
 # A bootstrap band of a ROC curve.
@@ -265,6 +280,11 @@ def roc_band(
     generator = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     roc = RocResamples(positive, scores, groups)
     curves = np.stack([np.interp(fpr, *curve) for curve in roc.draws(n_resamples, generator)])
+    return _band(curves, confidence)
+
+
+def _band(curves: Float, confidence: float) -> tuple[Float, Float]:
+    """Return the ends of the middle share of curves, shapes (points,)."""
     tail = (1 - confidence) / 2
     low, high = np.quantile(curves, [tail, 1 - tail], axis=0)
     return low, high
@@ -279,7 +299,6 @@ def roc_band(
 # the true positive rates are averaged at each false positive rate, and the area is the mean of the queries' AUCs.
 
 QUERY_POINTS = np.linspace(0.0, 1.0, 101)
-N_RESAMPLES = 1000
 
 
 def query_roc(
@@ -306,7 +325,7 @@ def query_roc(
     if len(result) > 1:
         found = result.interval(confidence)
         interval = replace(found, method=allows)
-        band = (QUERY_POINTS, *_band(table, confidence, random_state))
+        band = (QUERY_POINTS, *_band(_resampled_means(table, random_state), confidence))
     n_positive = int(positive.sum())
     estimate = AUCEstimate(
         auc=result.mean,
@@ -333,12 +352,11 @@ def _curve(positive: NDArray[np.bool_], scores: Float) -> Float:
     return rates
 
 
-def _band(table: Float, confidence: float, random_state: RandomStateLike) -> tuple[Float, Float]:
+def _resampled_means(table: Float, random_state: RandomStateLike) -> Float:
+    """Return the mean curves of resampled queries, shape (1000, points)."""
     random = np.random.default_rng(random_state)
-    means = np.empty((N_RESAMPLES, table.shape[1]))
-    for number in range(N_RESAMPLES):
+    means = np.empty((1000, table.shape[1]))
+    for number in range(len(means)):
         drawn = np.bincount(random.integers(len(table), size=len(table)), minlength=len(table))
         means[number] = drawn @ table / len(table)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail], axis=0)
-    return low, high
+    return means

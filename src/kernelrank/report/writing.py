@@ -25,10 +25,7 @@ from kernelrank.errors import MissingExtraError
 from kernelrank.persistence.atomic import atomic_write
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-PLURALS = {"query": "queries"}
 
 
 def with_commas(number: float) -> str:
@@ -43,7 +40,7 @@ def counted(number: float, noun: str) -> str:
 
 def plural(noun: str) -> str:
     """Write the plural of a noun."""
-    return PLURALS.get(noun, noun + "s")
+    return "queries" if noun == "query" else noun + "s"
 
 
 def with_digits(number: float, digits: int = 4) -> str:
@@ -90,7 +87,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
 # The environment of a run: the parameters of the model, and the versions of Python and its packages.
 
 PACKAGES = ("kernelrank", "numpy", "scipy", "scikit-learn", "numba", "matplotlib")
-LONGEST = 120
 
 
 def today() -> date:
@@ -122,14 +118,12 @@ def _written(value: object) -> str:
         ends = [*value[:2], *value[-1:]]
         return "{}, {}, …, {} ({} values)".format(*(f"{end!s}" for end in ends), len(value))
     text = " ".join(repr(value).split())
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return text if len(text) <= 120 else text[:119] + "…"
 
 
 # Page -----------------------------------------------------------------------------------------------------------------
 #
 # A page: one self-contained HTML file, made from a template.
-
-TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True)
@@ -185,7 +179,7 @@ def _template_reader() -> Any:
     except ImportError:
         raise MissingExtraError("jinja2", "report") from None
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -201,9 +195,6 @@ def _template_reader() -> Any:
 #
 # Displays draw with matplotlib's colours; whatever has one of the colours below is given a variable of the page's style
 # sheet instead. Identifiers are numbered anew, for those of two pictures on one page would clash.
-
-WIDTH = 5.2
-"""Inches; as wide as a phone at the size of the text, and a screen shows it half as large again."""
 
 INK, FIRST, SECOND, PAPER = "#123456", "#1a2b3c", "#3c2b1a", "#fedcba"
 """Stand-ins that no display uses by itself."""
@@ -232,9 +223,8 @@ class Picture:
 class Drawing:
     """Matplotlib axes to draw on; the result is an SVG picture."""
 
-    def __init__(self, figure: Figure, ax: Axes, name: str) -> None:
-        self.figure, self.ax, self.name = figure, ax, name
-        self.second = SECOND
+    def __init__(self, figure: Figure, name: str) -> None:
+        self.figure, self.ax, self.name = figure, figure.add_subplot(), name
 
     def picture(self, alt: str, caption: str) -> Picture:
         """Return the finished drawing as an SVG picture with its description."""
@@ -256,9 +246,10 @@ def drawing(name: str, height: float = 3.2) -> Iterator[Drawing]:
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_settings())
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        # Inches; as wide as a phone at the size of the text, and a screen shows it half as large again.
+        figure = Figure(figsize=(5.2, height), layout="constrained")
         FigureCanvasSVG(figure)
-        yield Drawing(figure, figure.add_subplot(), name)
+        yield Drawing(figure, name)
 
 
 def _settings() -> dict[Any, Any]:

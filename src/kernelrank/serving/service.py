@@ -329,7 +329,7 @@ class ServiceMetrics:
         """Return all metrics as Prometheus text, with further values passed by the caller."""
         requests = {f'{{path="{path}",status="{status}"}}': n for (path, status), n in sorted(self._requests.items())}
         total = sum(self._requests.values())
-        seconds = {f'_bucket{{le="{bound}"}}': self._durations[bound] for bound in BOUNDS}
+        seconds: dict[str, float] = {f'_bucket{{le="{bound}"}}': self._durations[bound] for bound in BOUNDS}
         seconds |= {'_bucket{le="+Inf"}': total, "_sum": round(self._seconds, 6), "_count": total}
         lines = [
             *_metric("requests_total", "counter", "Requests by path and status.", requests),
