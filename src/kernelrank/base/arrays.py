@@ -29,11 +29,6 @@ Matrix: TypeAlias = NDArray[np.floating[Any]] | Sparse
 BLOCK_BYTES = 2**20
 """The size of a block: small enough for a core's cache, large enough for BLAS."""
 
-SQUARE = 256
-"""The side of the squares that the other triangle is copied by: two of them fit into a core's cache."""
-
-BELOW = np.tri(SQUARE, k=-1, dtype=np.bool_)
-
 
 def is_sparse(X: object) -> TypeGuard[Sparse]:
     """Return whether this is a sparse matrix, to a type checker too."""
@@ -45,13 +40,9 @@ def is_structured(y: object) -> TypeGuard[NDArray[np.void]]:
     return isinstance(y, np.ndarray) and y.dtype.names is not None
 
 
-FULL = 0.2
-"""From this share of stored entries on, products of dense blocks are faster than those of a sparse matrix."""
-
-
 def is_full(X: object) -> bool:
-    """Return whether a sparse matrix stores so many entries that dense blocks of it are faster."""
-    return is_sparse(X) and X.nnz > FULL * X.shape[0] * X.shape[1]
+    """Return whether a sparse matrix stores so many entries that products of dense blocks of it are faster."""
+    return is_sparse(X) and X.nnz > 0.2 * X.shape[0] * X.shape[1]
 
 
 class DenseRows:
@@ -91,9 +82,7 @@ def block_rows(n_columns: int, block_bytes: int = BLOCK_BYTES) -> int:
 
 def row_slices(X: Matrix) -> Iterator[slice]:
     """Cut the rows of a dense matrix into blocks."""
-    step = block_rows(X.shape[1])
-    for start in range(0, X.shape[0], step):
-        yield slice(start, min(start + step, X.shape[0]))
+    return blocks(X.shape[0], 1, block_rows(X.shape[1]))
 
 
 def available_bytes() -> int | None:
@@ -238,12 +227,14 @@ class GramSum:
     def matrix(self) -> Float:
         """Return the whole matrix, C-contiguous and in the memory of the sum: later additions change it."""
         upper = self._upper
-        for start in range(0, len(upper), SQUARE):
-            stop = start + SQUARE
+        side = min(256, max(1, len(upper)))  # two squares of this side fit into a core's cache
+        below = np.tri(side, k=-1, dtype=np.bool_)
+        for start in range(0, len(upper), side):
+            stop = start + side
             if stop < len(upper):
                 upper[stop:, start:stop] = upper[start:stop, stop:].T
             square = upper[start:stop, start:stop]
-            np.copyto(square, square.T.copy(), where=BELOW[: len(square), : len(square)])
+            np.copyto(square, square.T.copy(), where=below[: len(square), : len(square)])
         return upper.T
 
 

@@ -104,14 +104,8 @@ def _measure_compilation() -> None:
 #
 # Sorting: the items of every query in ascending order of their scores.
 
-COMPILED = 4_000
-"""From so many items on, a compiled sort pays for being compiled, if it is not the only one."""
-
-INSERTION = 32
-"""Up to so many items a query is sorted by insertion."""
-
 SMALL = 1024
-"""Up to so many items a query is sorted by merging, beyond by digits."""
+"""Up to this many items a query is sorted by merging, beyond by digits."""
 
 DIGITS, BITS = 3, 11
 """How many digits of how many bits the scores of a large query are rounded to; insertion does the rest."""
@@ -131,11 +125,11 @@ def sort_queries(scores: Float, bounds: Index) -> Index:
 
     Shapes: scores (m,), bounds (n_queries + 1,); returns (m,).
     """
-    if len(scores) <= COMPILED:
+    if len(scores) <= 4000:  # where a compiled sort does not pay for being compiled
         keys = [scores] if len(bounds) == 2 else [scores, np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))]
         return np.lexsort(keys)
     order = np.arange(len(scores))
-    _sort_small(scores, bounds, SMALL, INSERTION, order, np.empty(SMALL, dtype=np.int64))
+    _sort_small(scores, bounds, SMALL, 32, order, np.empty(SMALL, dtype=np.int64))
     for q in np.flatnonzero(np.diff(bounds) > SMALL):
         start, stop = bounds[q], bounds[q + 1]
         order[start:stop] = start + _sort_large(scores[start:stop])

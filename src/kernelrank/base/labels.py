@@ -430,8 +430,6 @@ def _read_set(held: object, number: int, n_items: int) -> Index:
 # scikit-survival takes too. It has one entry per item, so whatever selects items selects both. A data frame with two
 # columns, one of bool and one of numbers, is turned into such an array.
 
-FIELDS = "a bool field (the event), a number field (the time) and optionally a field 'weight'"
-
 
 def event_times(time: Any, event: Any = None, *, weight: Any = None) -> Any:
     """Combine times and events into one structured array, to pass as y to `fit` and the measures.
@@ -567,8 +565,8 @@ class Lifetimes:
         times = [name for name in others if y.dtype[name].kind in "fiu"]
         if y.ndim != 1 or len(others) != 2 or len(events) != 1 or len(times) != 1:
             raise InvalidInputError(
-                f"Expected a structured y with {FIELDS}; got {y.dtype}, shape {y.shape}. "
-                "kernelrank.data.event_times(time, event) makes one."
+                "Expected a structured y with a bool field (the event), a number field (the time) and optionally a "
+                f"field 'weight'; got {y.dtype}, shape {y.shape}. kernelrank.data.event_times(time, event) makes one."
             )
         if n_items is not None and len(y) != n_items:
             raise InvalidInputError(f"y has {len(y)} entries, but X has {n_items} items")

@@ -4,7 +4,7 @@ There is one display in a process, whoever asks for it. A step without an end in
 swings, and gives way to the bars of steps that are counted (`track`) inside it; these stand one below the other. So two
 displays never draw over each other. Each bar is one line, however narrow the terminal, and leaves nothing behind.
 
-Whatever runs inside `verbose_progress` is shown without a terminal too, as lines (`progress_lines.py`), and ends with
+Whatever runs inside `verbose_progress` is shown without a terminal too, as lines, and ends with
 one line that says how long it took.
 """
 
@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
@@ -25,18 +25,13 @@ from kernelrank.base.text import printable
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, Task, TaskID
-    from rich.table import Table
-    from rich.text import Text
 
 # Progress lines -------------------------------------------------------------------------------------------------------
 #
 # Progress as lines on standard error, for notebooks and log files.
 
-FIRST = 1.0
-"""Seconds before the first line of a row."""
-
-GROWTH = 0.1
-"""A line is written after this part of the time since the first one: an hour has some sixty lines, not thousands."""
+FIRST = 1.0  # seconds before the first line of a row
+GROWTH = 0.1  # a line comes after this part of the time since the first one: an hour has some sixty, not thousands
 
 
 class ProgressLines:
@@ -98,15 +93,6 @@ def write_line(text: str) -> None:
 
 T = TypeVar("T")
 
-BAR = 8, 40
-"""Columns of a bar: at least, and at most."""
-
-MARGIN = 3
-"""Columns left free at the right: Ctrl-C writes ^C there, and a line that it made longer would not be erased whole."""
-
-SHORTEST_NAME = 12
-"""Columns of a description that is cut to make room for the bar."""
-
 
 def track(
     steps: Iterable[T],
@@ -135,10 +121,7 @@ def track(
 def working(what: str) -> Iterator[None]:
     """Show a label and the elapsed time, until a progress bar inside replaces them."""
     display = _display()
-    if display is None:
-        yield
-        return
-    with display.row(what, None, None):
+    with nullcontext() if display is None else display.row(what, None, None):
         yield
 
 
@@ -295,56 +278,38 @@ _VERBOSE = _Verbose()
 
 
 def _new_progress() -> Progress:
-    """Return a display of rows that leaves nothing behind on standard error."""
+    """Return a display of rows, one line each and no wider than the terminal, that leaves nothing behind."""
     from rich.console import Console
-    from rich.progress import Progress
-
-    class Rows(Progress):
-        """One line for each row, no wider than the terminal."""
-
-        def get_renderables(self) -> Iterable[Table | Text]:
-            for task in self.tasks:
-                if task.visible:
-                    yield _line(task, self.console.width - MARGIN)
-
-    return Rows(console=Console(stderr=True, highlight=False), transient=True)
-
-
-def _line(task: Task, width: int) -> Table | Text:
-    """Draw a row: its description, the bar, how much has been done, and the time."""
-    from rich.cells import cell_len, set_cell_size
-    from rich.progress_bar import ProgressBar
-    from rich.table import Table
+    from rich.constrain import Constrain
+    from rich.progress import BarColumn, Progress, ProgressColumn
+    from rich.table import Column
     from rich.text import Text
 
-    name, count, time = task.description, _count(task), _time(task)
-    texts = [text for text in (count, time) if text]
-    rest = width - sum(cell_len(text) + 1 for text in texts)
-    longest = max(SHORTEST_NAME, rest - BAR[0] - 1)
-    if cell_len(name) > longest:
-        name = set_cell_size(name, longest - 1) + "…"
-    bar = min(BAR[1], rest - cell_len(name) - 1)
-    if bar < BAR[0]:
-        return Text(set_cell_size(" ".join([name, *texts]), width))
-    drawn = ProgressBar(
-        total=None if task.total is None else max(1.0, task.total),
-        completed=task.completed,
-        width=bar,
-        pulse=task.total is None,
-        animation_time=task.get_time(),
-    )
-    line = Table.grid(padding=(0, 1, 0, 0), pad_edge=False)
-    line.add_row(Text(name), drawn, *map(Text, texts))
-    return line
+    class Words(ProgressColumn):
+        def __init__(self, write: Callable[[Task], str], *, no_wrap: bool) -> None:
+            super().__init__(Column(no_wrap=no_wrap))
+            self.write = write
+
+        def render(self, task: Task) -> Text:
+            return Text(self.write(task), no_wrap=True, overflow="ellipsis")
+
+    class Rows(Progress):
+        def get_renderables(self) -> Iterable[Constrain]:
+            # Ctrl-C writes ^C at the end, and a line that it made longer would not be erased whole.
+            yield Constrain(self.make_tasks_table(self.tasks), max(1, console.width - 3))
+
+    console = Console(stderr=True, highlight=False)
+    # The description and the bar are cut where there is no room.
+    columns = Words(lambda task: task.description, no_wrap=False), BarColumn()
+    counts = Words(_count, no_wrap=True), Words(_time, no_wrap=True)
+    return Rows(*columns, *counts, console=console, transient=True)
 
 
 def _count(task: Task) -> str:
     """Describe how much has been done, of how much, and how fast where there is no end in sight."""
     noun = task.fields["noun"]
-    if noun is None:
+    if noun is None or (task.total is None and not task.completed):
         return ""
-    if task.total is None and not task.completed:
-        return ""  # nothing yet
     done = f"{int(task.completed):,}"
     if task.total is not None:
         return f"{done} of {int(task.total):,} {noun}"

@@ -39,15 +39,12 @@ def escaped_json(text: str) -> str:
 #
 # p-values as text, in one format on pages, in tables and in results; importing it imports nothing else.
 
-LEAST_PVALUE = 0.001
-"""Smaller values are written as this bound."""
-
 
 def pvalue(value: float) -> str:
     """Write a p-value with three decimals, so that a column of them is aligned."""
-    return f"{value:.3f}" if value >= LEAST_PVALUE else f"< {LEAST_PVALUE:g}"
+    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
 
 
 def p_is(value: float) -> str:
     """Write what follows the letter p in a sentence."""
-    return pvalue(value) if value < LEAST_PVALUE else f"= {pvalue(value)}"
+    return pvalue(value) if value < 0.001 else f"= {pvalue(value)}"

@@ -29,9 +29,6 @@ from kernelrank.errors import FileFormatError, InvalidInputError
 
 FilePath: TypeAlias = str | os.PathLike[str]
 
-COLUMN_BYTES = 24
-"""How much memory a learner needs for a column without values, at the least: a weight, a gradient, an index."""
-
 
 def is_path(X: object) -> TypeGuard[FilePath]:
     """Return whether X is a path instead of items."""
@@ -57,7 +54,8 @@ def _refuse_too_wide(X: object) -> None:
     """
     if not is_sparse(X):
         return
-    needed, available = COLUMN_BYTES * X.shape[1], available_bytes()
+    # A column without values needs a weight, a gradient and an index at least.
+    needed, available = 24 * X.shape[1], available_bytes()
     if available is not None and needed > available:
         raise InvalidInputError(
             f"X has {X.shape[1]:,} columns: training needs at least {in_gigabytes(needed)} of memory, "
@@ -222,29 +220,29 @@ def check_pair_values(values: object, n_pairs: int, *, name: str) -> Float | Non
 
 def check_ties(tie: object, n_pairs: int) -> NDArray[np.bool_] | None:
     """Return which pairs are ties as a vector of bool, or None; zeros and ones are taken too."""
-    if tie is None:
-        return None
-    values = _pair_numbers(tie, n_pairs, "tie")
-    wrong = (values != 0) & (values != 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InvalidInputError(f"tie of pair {row} is {values[row]:g}: expected True or False")
-    return np.equal(values, 1.0)
+    values = _pair_numbers_among(tie, n_pairs, "tie", (0.0, 1.0), "True or False")
+    return None if values is None else np.equal(values, 1.0)
 
 
 def check_sides(side: object, n_pairs: int) -> Index | None:
     """Return on which side the preferred item of each pair stood as a vector of 1, -1 and 0, or None."""
-    if side is None:
+    expected = "1 (the item of column 0 was on the first side), -1 (the item of column 1 was) or 0 (unknown)"
+    values = _pair_numbers_among(side, n_pairs, "side", (-1.0, 0.0, 1.0), expected)
+    return None if values is None else values.astype(np.int64)
+
+
+def _pair_numbers_among(
+    values: object, n_pairs: int, name: str, known: tuple[float, ...], expected: str
+) -> Float | None:
+    """Return values of pairs that are among a few known ones, or None."""
+    if values is None:
         return None
-    values = _pair_numbers(side, n_pairs, "side")
-    wrong = ~np.isin(values, (-1.0, 0.0, 1.0))
+    numbers = _pair_numbers(values, n_pairs, name)
+    wrong = ~np.isin(numbers, known)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise InvalidInputError(
-            f"side of pair {row} is {values[row]:g}: expected 1 (the item of column 0 was on the first side), "
-            "-1 (the item of column 1 was) or 0 (unknown)"
-        )
-    return values.astype(np.int64)
+        raise InvalidInputError(f"{name} of pair {row} is {numbers[row]:g}: expected {expected}")
+    return numbers
 
 
 def _pair_numbers(values: object, n_pairs: int, name: str) -> Float:
