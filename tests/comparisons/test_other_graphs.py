@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernelrank.base.labels import Queries
-from kernelrank.comparisons import ItemScores, Preferences, RelativeScores, compare_pairs, compare_scores
+from kernelrank.comparisons import ItemScores, PreferenceGraph, RelativeScores, compare_pairs, compare_scores
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.testing import ComparisonLaws, GraphLaws
 from tests.comparisons.test_scored_queries import draw
@@ -29,7 +29,7 @@ class TestPreferences(ComparisonLaws):
 
     def graph(self, seed):
         m, pairs, magnitude, weight = draw_pairs(seed)
-        return Preferences(m, pairs, magnitude=magnitude, weight=weight)
+        return PreferenceGraph(m, pairs, magnitude=magnitude, weight=weight)
 
     def edges(self, seed):
         m, pairs, magnitude, weight = draw_pairs(seed)

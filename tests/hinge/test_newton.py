@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 
 from kernelrank.base.labels import Queries
-from kernelrank.comparisons import Preferences, ScoredQueries
+from kernelrank.comparisons import PreferenceGraph, ScoredQueries
 from kernelrank.errors import NotConverged
 from kernelrank.estimators import RankSVM
 from kernelrank.features import ExplicitFeatures, FullKernel
@@ -100,7 +100,7 @@ def test_preferences(solver):
     X, pairs = rng.standard_normal((30, 4)), rng.integers(30, size=(80, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     weight = rng.random(len(pairs)) + 0.5
-    graph = Preferences(30, pairs, magnitude=np.ones(len(pairs)), weight=weight)
+    graph = PreferenceGraph(30, pairs, magnitude=np.ones(len(pairs)), weight=weight)
     solution = solver.solve(solver.prepare(ExplicitFeatures(X), graph), 2.0)
     edges = Edges(30, pairs[:, 0], pairs[:, 1], np.ones(len(pairs)), weight)
     least = objective(by_another_library(X, edges, 2.0, loss_of(solver)), X, edges, 2.0, loss_of(solver))

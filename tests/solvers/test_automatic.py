@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from kernelrank.base.labels import Queries
-from kernelrank.comparisons import Preferences, ScoredQueries
+from kernelrank.comparisons import PreferenceGraph, ScoredQueries
 from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError, LostDigitsWarning, NotConverged
 from kernelrank.estimators import RankRLS
@@ -21,7 +21,7 @@ def graph(m):
 
 
 def pairs(m):
-    return Preferences(m, np.array([[0, 1]]), magnitude=np.ones(1), weight=np.ones(1))
+    return PreferenceGraph(m, np.array([[0, 1]]), magnitude=np.ones(1), weight=np.ones(1))
 
 
 def dense(m, n):

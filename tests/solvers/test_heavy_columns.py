@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from kernelrank.base.labels import Queries
-from kernelrank.comparisons import Preferences, ScoredQueries
+from kernelrank.comparisons import PreferenceGraph, ScoredQueries
 from kernelrank.estimators import RankRLS
 from kernelrank.features import ExplicitFeatures
 from kernelrank.solvers import Cholesky, iterative
@@ -63,7 +63,7 @@ def test_where_it_helps():
     X, y = term_counts(150, 200)
     graph = ScoredQueries(y[:, None], Queries.from_labels(None, 150))
     even = sparse.random_array((150, 200), density=0.1, rng=np.random.default_rng(0), format="csr")
-    pairs = Preferences(150, np.array([[0, 1]]), magnitude=np.ones(1), weight=np.ones(1))
+    pairs = PreferenceGraph(150, np.array([[0, 1]]), magnitude=np.ones(1), weight=np.ones(1))
     assert heavy_count(ExplicitFeatures(X), graph) == 150 // 8
     assert heavy_count(ExplicitFeatures(even), graph) == 0
     assert heavy_count(ExplicitFeatures(X), pairs) == 0

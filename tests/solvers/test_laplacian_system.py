@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelrank.comparisons import Preferences
+from kernelrank.comparisons import PreferenceGraph
 from kernelrank.errors import InvalidInputError, LostDigitsWarning
 from kernelrank.estimators import RankRLS
 from kernelrank.features import ExplicitFeatures, FullKernel
@@ -33,7 +33,7 @@ def drawn_pairs(m, count, seed):
 def test_it_finds_the_minimum_over_the_pairs(kernel, problem, density, seed):
     X, _, _, _, alpha = problem
     pairs, magnitude, weight = drawn_pairs(len(X), max(1, int(density * len(X))), seed)
-    graph = Preferences(len(X), pairs, magnitude=magnitude, weight=weight)
+    graph = PreferenceGraph(len(X), pairs, magnitude=magnitude, weight=weight)
     features = ExplicitFeatures(X) if kernel == "linear" else FullKernel(Kernel(kernel, **KERNELS[kernel]), X)
     solver = LaplacianSystem()
     solution = solver.solve(solver.prepare(features, graph), alpha)
@@ -46,7 +46,7 @@ def large_problem(kernel, m=150, shift=0.0, seed=0, **options):
     X = rng.standard_normal((m, 3)) + shift
     pairs = rng.integers(0, m, size=(2 * m, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    return FullKernel(Kernel(kernel, **options), X), Preferences(
+    return FullKernel(Kernel(kernel, **options), X), PreferenceGraph(
         m, pairs, magnitude=np.ones(len(pairs)), weight=np.ones(len(pairs))
     )
 
@@ -71,7 +71,7 @@ def test_scores_and_several_alphas_have_other_solvers():
     assert isinstance(choose_solver(features, graph, 1), LaplacianSystem)
     assert not isinstance(choose_solver(features, graph, 2), LaplacianSystem)
     assert not isinstance(choose_solver(ExplicitFeatures(features.X), graph), LaplacianSystem)
-    dense = Preferences(3, np.array([[0, 1], [1, 2]]), magnitude=np.ones(2), weight=np.ones(2))
+    dense = PreferenceGraph(3, np.array([[0, 1], [1, 2]]), magnitude=np.ones(2), weight=np.ones(2))
     assert not isinstance(choose_solver(FullKernel(Kernel("rbf"), features.X[:3]), dense), LaplacianSystem)
 
 

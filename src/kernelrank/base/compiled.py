@@ -104,6 +104,9 @@ def _measure_compilation() -> None:
 #
 # Sorting: the items of every query in ascending order of their scores.
 
+COMPILED = 4_000
+"""From this many items on, a compiled sort pays for being compiled, if it is not the only one."""
+
 SMALL = 1024
 """Up to this many items a query is sorted by merging, beyond by digits."""
 
@@ -125,7 +128,7 @@ def sort_queries(scores: Float, bounds: Index) -> Index:
 
     Shapes: scores (m,), bounds (n_queries + 1,); returns (m,).
     """
-    if len(scores) <= 4000:  # where a compiled sort does not pay for being compiled
+    if len(scores) <= COMPILED:
         keys = [scores] if len(bounds) == 2 else [scores, np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))]
         return np.lexsort(keys)
     order = np.arange(len(scores))

@@ -293,7 +293,7 @@ def _new_progress() -> Progress:
         def render(self, task: Task) -> Text:
             return Text(self.write(task), no_wrap=True, overflow="ellipsis")
 
-    class Rows(Progress):
+    class NarrowProgress(Progress):
         def get_renderables(self) -> Iterable[Constrain]:
             # Ctrl-C writes ^C at the end, and a line that it made longer would not be erased whole.
             yield Constrain(self.make_tasks_table(self.tasks), max(1, console.width - 3))
@@ -302,7 +302,7 @@ def _new_progress() -> Progress:
     # The description and the bar are cut where there is no room.
     columns = Words(lambda task: task.description, no_wrap=False), BarColumn()
     counts = Words(_count, no_wrap=True), Words(_time, no_wrap=True)
-    return Rows(*columns, *counts, console=console, transient=True)
+    return NarrowProgress(*columns, *counts, console=console, transient=True)
 
 
 def _count(task: Task) -> str:

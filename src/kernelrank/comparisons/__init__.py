@@ -3,7 +3,7 @@
 from kernelrank.comparisons.censored import CensoredTimes
 from kernelrank.comparisons.costs import compare_pairs, compare_scores
 from kernelrank.comparisons.graph import Comparisons
-from kernelrank.comparisons.preferences import Preferences
+from kernelrank.comparisons.preferences import PreferenceGraph
 from kernelrank.comparisons.relative import RelativeScores
 from kernelrank.comparisons.scored import ItemScores, ScoredComparisons, ScoredQueries
 
@@ -11,6 +11,7 @@ __all__ = [
     "CensoredTimes",
     "Comparisons",
     "ItemScores",
+    "PreferenceGraph",
     "Preferences",
     "RelativeScores",
     "ScoredComparisons",
@@ -18,3 +19,5 @@ __all__ = [
     "compare_pairs",
     "compare_scores",
 ]
+
+Preferences = PreferenceGraph  # as it was called before `kernelrank.data.Preferences` was

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.base.labels import Lifetimes, Queries
 from kernelrank.comparisons.censored import CensoredTimes
-from kernelrank.comparisons.preferences import Preferences
+from kernelrank.comparisons.preferences import PreferenceGraph
 from kernelrank.comparisons.relative import RelativeScores
 from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons, ScoredQueries
 from kernelrank.errors import InvalidInputError, NothingToCompareError
@@ -169,7 +169,7 @@ def _nothing_to_compare(queries: Queries, output: int, n_outputs: int) -> str:
 
 def compare_pairs(
     n_items: int, pairs: Index, *, magnitude: Float | None, weight: Float | None, cost: Cost = "magnitude"
-) -> Preferences:
+) -> PreferenceGraph:
     """Compare items through observed preferences.
 
     Parameters
@@ -185,7 +185,7 @@ def compare_pairs(
 
     Returns
     -------
-    Preferences
+    PreferenceGraph
     """
     if len(pairs) == 0:
         raise NothingToCompareError("nothing to compare: pairs is empty")
@@ -207,4 +207,4 @@ def compare_pairs(
                 "cost='relative' divides by the squares of the magnitudes, and these are too large or too small for a "
                 f"float: they go from {magnitude.min():.3g} to {magnitude.max():.3g}"
             )
-    return Preferences(n_items, pairs, magnitude=zero, weight=counts)
+    return PreferenceGraph(n_items, pairs, magnitude=zero, weight=counts)

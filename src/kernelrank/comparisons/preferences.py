@@ -29,7 +29,7 @@ from kernelrank.comparisons.graph import COLUMNS, FactorisedComparisons, NamedVa
 from kernelrank.comparisons.scatter import shift_queries
 
 
-class Preferences(FactorisedComparisons):
+class PreferenceGraph(FactorisedComparisons):
     """A multigraph of l observed preferences over m items, ``Σ weight (magnitude - (f_h - f_j))²``.
 
     Repeated and contradicting preferences of one pair are folded into one entry of the adjacency matrix A, so
@@ -53,7 +53,7 @@ class Preferences(FactorisedComparisons):
     Examples
     --------
     >>> import numpy as np
-    >>> graph = Preferences(3, np.array([[0, 1], [1, 0], [0, 2]]), magnitude=np.ones(3), weight=np.ones(3))
+    >>> graph = PreferenceGraph(3, np.array([[0, 1], [1, 0], [0, 2]]), magnitude=np.ones(3), weight=np.ones(3))
     >>> graph.target().ravel(), graph.apply(np.array([1.0, 0.0, 0.0]))
     (array([ 1.,  0., -1.]), array([ 3., -2., -1.]))
     """

@@ -8,9 +8,11 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
+from importlib import import_module
+from importlib.util import find_spec
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,20 +60,12 @@ from kernelrank.solvers.precision import check_finite, check_range, equations_in
 #
 # Progress: scikit-learn's callbacks, if the installed scikit-learn has them.
 
-if TYPE_CHECKING:
-
-    class CallbackSupportMixin:
-        """What scikit-learn ≥ 1.9 adds to an estimator."""
-
-        def _init_callback_context(self, **options: Any) -> Any: ...
-
-else:
-    try:
-        from sklearn.callback import CallbackSupportMixin
-    except ImportError:  # scikit-learn 1.8
-
-        class CallbackSupportMixin:
-            """Stand-in for scikit-learn's callback mixin, which needs scikit-learn 1.9."""
+CallbackSupportMixin: Any = (
+    import_module("sklearn.callback").CallbackSupportMixin
+    if find_spec("sklearn.callback")
+    else type("CallbackSupportMixin", (), {})
+)
+"""What scikit-learn ≥ 1.9 adds to an estimator; a stand-in that adds nothing with scikit-learn 1.8."""
 
 
 class FitProgress:

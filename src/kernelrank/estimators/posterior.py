@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Matrix, dense_rows
 from kernelrank.base.results import Estimates, Result
-from kernelrank.comparisons import Preferences
+from kernelrank.comparisons import PreferenceGraph
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.features import Features, FullKernel, ReducedSet
@@ -326,7 +326,7 @@ class PreferencePosterior(ScorePosterior):
     preference_squares_: float
     preference_count_: int
 
-    def _keep_preferences(self, features: Features, graph: Preferences, solution: Solution) -> None:
+    def _keep_preferences(self, features: Features, graph: PreferenceGraph, solution: Solution) -> None:
         """Keep what `compare` needs."""
         self.preference_squares_ = float(graph.weight @ graph.magnitude**2)
         self.preference_count_ = int(np.count_nonzero(graph.weight))
@@ -366,7 +366,7 @@ class PreferencePosterior(ScorePosterior):
         assert items is not None
         m = items.shape[0]
         pairs = np.column_stack([self.compared_first_, self.compared_second_])
-        graph = Preferences(m, pairs, magnitude=np.ones(len(pairs)), weight=self.compared_weights_)
+        graph = PreferenceGraph(m, pairs, magnitude=np.ones(len(pairs)), weight=self.compared_weights_)
         features = ReducedSet(self._kernel(), items, np.arange(m, dtype=np.int64))
         A, _ = features.normal_equations(graph)
         fitted = self._kernel().matrix(items) @ self.dual_coef_

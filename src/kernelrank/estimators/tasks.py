@@ -26,7 +26,7 @@ from kernelrank.base.validation import (
 )
 from kernelrank.comparisons import (
     ItemScores,
-    Preferences,
+    PreferenceGraph,
     ScoredComparisons,
     ScoredQueries,
     compare_pairs,
@@ -81,7 +81,7 @@ class Ranker(RegressorMixin, KernelLearner):
     def _keep_beside(self, features: Features, graphs: OutputGraphs, solutions: list[Solution]) -> None:
         """Store whether there are two classes, and what a subclass keeps of a fit to preferences."""
         graph = graphs[0][1]
-        if isinstance(graph, Preferences):
+        if isinstance(graph, PreferenceGraph):
             self._keep_preferences(features, graph, solutions[0])
         self._keep_scores(graphs)
 
@@ -97,10 +97,10 @@ class Ranker(RegressorMixin, KernelLearner):
         if two:
             self._has_two_classes = True
 
-    def _keep_preferences(self, features: Features, graph: Preferences, solution: Solution) -> None:
+    def _keep_preferences(self, features: Features, graph: PreferenceGraph, solution: Solution) -> None:
         """Store the results of a fit to preferences, in addition to the coefficients."""
 
-    def _compare_pairs(self, X: Matrix, pairs: object, magnitude: object, weight: object) -> Preferences:
+    def _compare_pairs(self, X: Matrix, pairs: object, magnitude: object, weight: object) -> PreferenceGraph:
         """Build the graph of preferences."""
         listed = check_pairs(pairs, X.shape[0])
         return compare_pairs(

@@ -33,7 +33,7 @@ from scipy.linalg import lapack, solve_triangular
 from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.base.compiled import compiled
 from kernelrank.base.labels import ItemSets
-from kernelrank.comparisons import Preferences
+from kernelrank.comparisons import PreferenceGraph
 from kernelrank.exact_cv.basis import BasisPlaces
 from kernelrank.features import Features, ReducedSet
 from kernelrank.solvers.direct import spectrum
@@ -67,7 +67,7 @@ class PreferenceProblem:
     Shapes: values (s,), features (m, s), target (s,).
     """
 
-    def __init__(self, features: Features, graph: Preferences) -> None:
+    def __init__(self, features: Features, graph: PreferenceGraph) -> None:
         self.graph = graph
         columns = features.primal
         self.rotation: Float | None = None
@@ -269,12 +269,12 @@ class PreferenceProblem:
             before += own
 
 
-def _inside_parts(graph: Preferences) -> bool:
+def _inside_parts(graph: PreferenceGraph) -> bool:
     """Whether every preference, also one of weight zero, is between two items of one connected part."""
     return np.array_equal(graph.parts[graph.pairs[:, 0]], graph.parts[graph.pairs[:, 1]])
 
 
-def _dual_features(features: Features, graph: Preferences, B: Float, root: Float) -> Float:
+def _dual_features(features: Features, graph: PreferenceGraph, B: Float, root: Float) -> Float:
     """Return F with ``C F = B √μ``, whose differences are the rows of D.
 
     Inside a connected part that keeps the digits of small μ. ``K Cᵀ B / √μ`` loses them: it is used where rows of C are

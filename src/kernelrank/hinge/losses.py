@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernelrank.base.arrays import Float
-from kernelrank.hinge.pairs import Curvature, LossPoint, PairLoss, Pairs, PlacedPairs, Rounding, sum_error
+from kernelrank.hinge.pairs import Curvature, LossPoint, LossRounding, PairLoss, Pairs, PlacedPairs, sum_error
 
 
 class Hinge(PairLoss):
@@ -39,11 +39,11 @@ class Hinge(PairLoss):
         won, lost = placed.counts(1.0)
         value, offset = _hinge(placed, won, lost, 1.0), float(won.sum())
 
-        def rounding(error: float, enough: float) -> Rounding:
-            return Rounding(_hinge_rounding(self.pairs, placed, f, error, enough, float(won.sum())), np.inf)
+        def rounding(error: float, enough: float) -> LossRounding:
+            return LossRounding(_hinge_rounding(self.pairs, placed, f, error, enough, float(won.sum())), np.inf)
 
-        def plane_rounding(_: float) -> Rounding:
-            return Rounding(self.pairs.count_error * offset, 2.0 * self.pairs.count_error * offset)
+        def plane_rounding(_: float) -> LossRounding:
+            return LossRounding(self.pairs.count_error * offset, 2.0 * self.pairs.count_error * offset)
 
         return LossPoint(value, placed.back(lost - won), value, rounding, offset, plane_rounding)
 
@@ -65,7 +65,7 @@ class SquaredHinge(PairLoss):
         gradient *= 2.0
         value = max(_hinge(placed, won, lost, 1.0) + 0.5 * float(gradient @ placed.scores), 0.0)
 
-        def rounding(error: float, enough: float) -> Rounding:
+        def rounding(error: float, enough: float) -> LossRounding:
             return _squared_rounding(self.pairs, placed, f, error, enough, (won, lost))
 
         curvature = Curvature(placed, degree, -np.inf, 1.0, 2.0)
@@ -98,10 +98,10 @@ class SmoothedHinge(PairLoss):
         value = 0.5 * ((hinge - (1.0 - mu) * hinge_below) / mu + moment)
         offset = float(won_below.sum()) + (count + float(difference @ placed.scores)) / mu
 
-        def rounding(error: float, enough: float) -> Rounding:
-            return Rounding(_hinge_rounding(self.pairs, placed, f, error, enough, float(won.sum())), np.inf)
+        def rounding(error: float, enough: float) -> LossRounding:
+            return LossRounding(_hinge_rounding(self.pairs, placed, f, error, enough, float(won.sum())), np.inf)
 
-        def plane_rounding(enough: float) -> Rounding:
+        def plane_rounding(enough: float) -> LossRounding:
             return self._plane_rounding(placed, f, float(won.sum()), count, enough)
 
         return LossPoint(
@@ -118,7 +118,7 @@ class SmoothedHinge(PairLoss):
 
     def _plane_rounding(
         self, placed: PlacedPairs, f: Float, below_one: float, inside: float, enough: float
-    ) -> Rounding:
+    ) -> LossRounding:
         """Bound the rounding of Σ β and of the gradient.
 
         A pair at an edge of the band may be taken for one beyond it: β is then as far outside [0, 1] as the margin is
@@ -133,7 +133,7 @@ class SmoothedHinge(PairLoss):
         counted = counts * (2.0 + largest / mu)
         gradient = 2.0 * count_error * below_one + 2.0 * edge * inside + sums / mu + counted
         added = count_error * below_one + sum_error(self.pairs.n_terms) * inside * largest / mu
-        return Rounding(added + edge * inside + counted, gradient)
+        return LossRounding(added + edge * inside + counted, gradient)
 
     def _slack(self, scores: Float, difference: Float, count: float, curved: float) -> float:
         """Return ``Σ (1 - margin) - Σ (1 - margin)² / μ`` over the pairs inside the band.
@@ -176,7 +176,7 @@ def _hinge_rounding(
 
 def _squared_rounding(
     pairs: Pairs, placed: PlacedPairs, f: Float, error: float, enough: float, counts: tuple[Float, Float]
-) -> Rounding:
+) -> LossRounding:
     """Bound the errors of ``Σ (1 - margin)²₊`` and of its gradient; see `_hinge_rounding`."""
     moved, weight = _near(pairs, placed, f, error, enough)
     below_one, relative = float(counts[0].sum()), sum_error(pairs.n_terms)
@@ -184,4 +184,4 @@ def _squared_rounding(
     added = 16.0 * relative * largest * below_one
     short = _hinge(placed, *counts, 1.0) + added
     value = 2.0 * moved * short + 3.0 * moved**2 * weight + largest * added
-    return Rounding(value, 4.0 * moved * weight + added)
+    return LossRounding(value, 4.0 * moved * weight + added)

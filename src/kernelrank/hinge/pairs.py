@@ -108,9 +108,9 @@ class LossPoint:
     value: float
     gradient: Float
     loss: float
-    rounding: Callable[[float, float], Rounding]
+    rounding: Callable[[float, float], LossRounding]
     offset: float = 0.0
-    plane_rounding: Callable[[float], Rounding] | None = None
+    plane_rounding: Callable[[float], LossRounding] | None = None
     slack: float = 0.0
     curvature: Curvature | None = None
     inside: Callable[[], Float] | None = None
@@ -482,7 +482,7 @@ def sum_error(terms: float) -> float:
 
 
 @dataclass(frozen=True)
-class Rounding:
+class LossRounding:
     """Bounds of the errors of a number and of a gradient that comes with it."""
 
     value: float

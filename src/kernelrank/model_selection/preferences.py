@@ -20,7 +20,7 @@ from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Curves, Histogram, Result
 from kernelrank.base.sklearn_private import num_samples
 from kernelrank.base.validation import check_confidence, check_pair_values, check_pairs, check_scores, check_ties
-from kernelrank.comparisons import Preferences
+from kernelrank.comparisons import PreferenceGraph
 from kernelrank.comparisons.costs import CostOption, compare_pairs, resolved_cost
 from kernelrank.comparisons.scored import list_score_pairs
 from kernelrank.errors import InvalidInputError
@@ -417,7 +417,9 @@ class PreferenceMeasure:
     X: Matrix
 
     @classmethod
-    def of(cls, learner: KernelLearner, X: Matrix, graph: Preferences, groups: Any, given: dict[str, Float]) -> Self:
+    def of(
+        cls, learner: KernelLearner, X: Matrix, graph: PreferenceGraph, groups: Any, given: dict[str, Float]
+    ) -> Self:
         """Decompose the problem of a learner, not fitted, whose basis and gamma are fixed."""
         X = learner._check_items(X, reset=True)
         features = learner._features(X)

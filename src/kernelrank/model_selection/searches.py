@@ -14,7 +14,7 @@ from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track
 from kernelrank.base.sklearn_private import StrOptions, fit_context
 from kernelrank.base.validation import check_pair_values, scores_or_times
-from kernelrank.comparisons import Preferences
+from kernelrank.comparisons import PreferenceGraph
 from kernelrank.comparisons.costs import Cost, CostOption, OutputGraph, Ties
 from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.errors import InvalidInputError
@@ -267,7 +267,7 @@ n_features_in_
         return self._fit(X, graphs, self._progress(X), one_output=True, alpha=self.alpha_)
 
     @one_warning("held-out scores")
-    def _search_pairs(self, X: Matrix, graph: Preferences, groups: Any, given: dict[str, Float]) -> None:
+    def _search_pairs(self, X: Matrix, graph: PreferenceGraph, groups: Any, given: dict[str, Float]) -> None:
         """Hold preferences out for every kernel, and keep the best candidate."""
         settings = self._settings()
         tried = self._given_alphas(len(settings))

@@ -107,7 +107,6 @@ def auc_report(
     Examples
     --------
     >>> import numpy as np
-    from scipy.special import ndtr
     >>> from kernelrank import RankRLS, estimate_auc, tournament_roc
     >>> from kernelrank.report import auc_report
     >>> rng = np.random.default_rng(0)
@@ -371,7 +370,6 @@ def selection_report(
     Examples
     --------
     >>> import numpy as np
-    from scipy.special import ndtr
     >>> from kernelrank import GreedyRankRLS, selection_curve
     >>> X = np.random.default_rng(0).standard_normal((40, 6))
     >>> y = X[:, 2] > 0
@@ -501,7 +499,6 @@ def dyads_report(
     Examples
     --------
     >>> import numpy as np
-    from scipy.special import ndtr
     >>> from kernelrank import KroneckerRLS, dyadic_holdout
     >>> from kernelrank.metrics import dyadic_concordance
     >>> rng = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 
 from kernelrank.base.arrays import Float, Index, Matrix, Sparse, is_sparse
 from kernelrank.base.labels import label_vector, number_labels, number_two, refuse_missing
-from kernelrank.comparisons.preferences import Preferences
+from kernelrank.comparisons.preferences import PreferenceGraph
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 
 
@@ -130,9 +130,9 @@ class Votes:
         variances = own[self.head] + own[self.tail] - 2.0 * S[self.head, self.tail]
         return np.asarray(np.maximum(variances, 0.0))
 
-    def graph(self, weight: Float) -> Preferences:
+    def graph(self, weight: Float) -> PreferenceGraph:
         """Return the graph of the compared pairs with some weights."""
-        return Preferences(self.n_items, self.pairs, magnitude=np.ones(len(self.pairs)), weight=weight)
+        return PreferenceGraph(self.n_items, self.pairs, magnitude=np.ones(len(self.pairs)), weight=weight)
 
 
 class _Key:
