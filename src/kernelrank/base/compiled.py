@@ -8,7 +8,6 @@ another takes numba 2.5 s, `max` of an array 0.7 s, a sort 1.5 s, and a plain lo
 from __future__ import annotations
 
 import functools
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -54,22 +53,6 @@ def compiled(function: Callable[P, R], *, contract: bool = False) -> Callable[P,
             raise
 
     return call
-
-
-class CompilingPays:
-    """Decide between NumPy and a compiled loop: NumPy, until its work would have paid for compiling the loop.
-
-    Both give the same result.
-    """
-
-    def __init__(self, at_once: int, in_all: int, *, loaded: int = 1) -> None:
-        self.at_once, self.in_all, self.loaded, self.seen = at_once, in_all, loaded, 0
-
-    def __call__(self, n_items: int) -> bool:
-        """Count a call with so many items, and return whether the loop is to do it."""
-        self.seen += n_items
-        share = self.loaded if "numba" in sys.modules else 1
-        return share * n_items > self.at_once or share * self.seen > self.in_all
 
 
 def compile_seconds() -> dict[str, float]:

@@ -61,9 +61,6 @@ from kernelrank.features import Features, ReducedSet
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.precision import report_error
 
-MOST_REFITS = 1000
-"""How many pairs that lost digits may be refitted at one λ."""
-
 
 def leave_pair_out(
     problem: Problem, pairs: ItemPairs, alphas: Float, *, differences: bool = True
@@ -132,7 +129,9 @@ def _all_at_once(
     found = _by_inverse(problem, pairs, alphas, kappa, difference)
     dual = problem.graph.n_items <= DUAL_LIMIT
     if found is None:
-        room = _room_for_refits(problem.features) if dual else MOST_REFITS
+        # Refits cost less than the dual form up to this number: one takes O(m s²) time, that form O(m³).
+        features = problem.features
+        room = min(1000.0, FEW_REFITS * (features.n_items / features.size) ** 2) if dual else 1000.0
         found = _by_decomposition(problem, pairs, alphas, kappa, difference, threshold=PIVOT[True], room=room)
     if found is None:
         found = _by_decomposition(problem, pairs, alphas, kappa, difference, threshold=-np.inf, dual=dual)
@@ -145,11 +144,6 @@ def _all_at_once(
             if differences:
                 difference[number, :, place] = scores[0] - scores[1]
     return difference.transpose(1, 0, 2), agreement.T
-
-
-def _room_for_refits(features: Features) -> float:
-    """Return how many refits at one λ cost less than the dual form: one takes O(m s²) time, that form O(m³)."""
-    return min(MOST_REFITS, FEW_REFITS * (features.n_items / features.size) ** 2)
 
 
 def _by_inverse(
@@ -272,9 +266,6 @@ def _one_by_one(problem: Problem, pairs: Index, alphas: Float) -> tuple[Float, F
 MOST_TERMS = 12
 """The largest number of terms; with more of them a system for each pair costs as much."""
 
-LEAST = 1e-17
-"""The largest term that may be left out, relative to the first."""
-
 
 class SeriesPairs:
     """Held-out pairs of items with different weights, each at its own λ, from one power series of the dual inverse.
@@ -339,7 +330,8 @@ def terms_of_series(weight: Float) -> int:
     if ends.min() <= 0.0:
         return MOST_TERMS + 1
     widest = float(np.abs(1.0 - middle / ends).max())
-    return MOST_TERMS + 1 if widest >= 0.5 else int(np.ceil(np.log(LEAST) / np.log(max(widest, LEAST))))
+    least = 1e-17  # the largest term that may be left out, relative to the first
+    return MOST_TERMS + 1 if widest >= 0.5 else int(np.ceil(np.log(least) / np.log(max(widest, least))))
 
 
 @compiled

@@ -52,9 +52,6 @@ SUM_BYTES = 2**28
 MOST_STEPS = 30
 """The largest number of steps of conjugate gradients."""
 
-USUAL_STEPS = 5
-"""How many steps conjugate gradients usually take."""
-
 
 class PreferenceProblem:
     """Preferences between items, and what is held out from them.
@@ -202,7 +199,7 @@ class PreferenceProblem:
         graph, flipped = self.graph, rows.transpose(0, 2, 1)
         w = graph.weight[chosen][:, :, None]
         unit = bool(np.all(w == 1.0))
-        if len(a) * (size + USUAL_STEPS * n) <= 2 * USUAL_STEPS * n * size:  # the sum of outer products pays
+        if len(a) * (size + 5 * n) <= 10 * n * size:  # the sum of outer products pays, with the usual five steps
             weighted = rows if unit else w * rows
             T = flipped @ weighted
             r = T @ whole

@@ -332,8 +332,6 @@ def _sum_walks(
 # If a weight in A_ss is negative, its eigenvalues decide. Radii that cannot be told from one in double precision count
 # as one: then the weights of closed walks, the diagonal of the inverse, are as large as rounding allows.
 
-EPSILON = float(np.finfo(np.float64).eps)
-
 
 def invert_cycles(graphs: PackedGraphs, component: Index, order: Index) -> tuple[Index, Float]:
     """Return (I - A_ss)⁻¹ for each strong component with a cycle.
@@ -388,7 +386,7 @@ def _inverses(A: Float) -> tuple[Float, NDArray[np.bool_]]:
     for number in np.flatnonzero(signed):
         converges[number] = np.abs(np.linalg.eigvals(A[number])).max() < 1
     closed = np.abs(inverses.diagonal(axis1=1, axis2=2))
-    return inverses, converges & (closed < 1 / (4 * k * EPSILON)).all(axis=1)
+    return inverses, converges & (closed < 1 / (4 * k * np.finfo(np.float64).eps)).all(axis=1)
 
 
 def _inverse(block: Float) -> Float:

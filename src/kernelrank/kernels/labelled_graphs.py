@@ -143,9 +143,6 @@ class LabelledGraph:
 
 Graph: TypeAlias = "LabelledGraph | DiGraph"
 
-CELLS = 2**20
-"""Graphs are worked on a few at a time, so that their walks, at most one number for two vertices, stay in a cache."""
-
 
 class LabelCodes(dict[str, int]):
     """Numbers of labels: a label that is asked for first gets the next one."""
@@ -231,8 +228,11 @@ class PackedGraphs:
             self.weights[edge_bounds[0] : edge_bounds[-1]],
         )
 
-    def parts(self, cells: int = CELLS) -> Iterator[PackedGraphs]:
-        """Yield a few graphs at a time: as many as have `cells` pairs of vertices, or one."""
+    def parts(self, cells: int = 2**20) -> Iterator[PackedGraphs]:
+        """Yield a few graphs at a time: as many as have `cells` pairs of vertices, or one.
+
+        Their walks, at most one number for two vertices, stay in a cache.
+        """
         squares = _bounds(np.diff(self.vertex_bounds) ** 2)
         start = 0
         while start < self.n_graphs:

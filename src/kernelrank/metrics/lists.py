@@ -242,8 +242,6 @@ Discount = Literal["log2", "letor"]
 
 _GAINS = ("exponential", "linear")
 _DISCOUNTS = {"log2": "", "letor": "place 2 not discounted, as in LETOR"}
-# Up to this grade 2^y, summed over any list that fits into memory, is a finite number.
-_HIGHEST_EXPONENT = 900.0
 
 
 @dataclass(frozen=True)
@@ -297,7 +295,8 @@ class NDCG(ListMeasure):
 
     def _values(self, items: JudgedItems) -> FloatArray:
         exponential = self.gain == "exponential"
-        check_grades(items.y, self.name, _HIGHEST_EXPONENT if exponential else np.inf)
+        # Up to a grade of 900, 2^y summed over any list that fits into memory is a finite number.
+        check_grades(items.y, self.name, 900.0 if exponential else np.inf)
         lists = RankedLists.of(items, self.ties)
         gain = _scaled(np.exp2(lists.y) - 1 if exponential else lists.y, lists)
         places = np.arange(1, items.queries.sizes.max() + 1)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.base.compiled import CompilingPays, compiled
+from kernelrank.base.compiled import compiled
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.measure import FloatArray, JudgedItems, Measure, MeasureResult, has_options_of, measure_by
 from kernelrank.metrics.roc import Components
@@ -409,14 +409,6 @@ def magnitude_preserving_error(*scores: Any, **options: Any) -> float | MeasureR
 # They take values and weights in segments (queries, or runs of tied scores) and sum w_i w_j over the pairs of
 # one segment that satisfy a condition. Every sum has non-negative terms only, so nothing cancels; with whole
 # weights each is exact below 2⁵³, which one query of 10⁸ items of weight one does not reach.
-#
-# Where the weights are whole numbers, differences of running sums are exact too, and NumPy does the same without a
-# loop: several times slower, but with nothing to compile. So NumPy begins, and the loops take over when they pay.
-
-COMPILED = CompilingPays(at_once=4_000, in_all=200_000)
-"""When the loops pay: NumPy takes some 0.3 s for 200,000 items in small segments, and compiling about as long."""
-
-_RUN = 16  # items that insertion sorts faster than merging
 
 
 def sort_segments(values: FloatArray, weight: FloatArray, bounds: NDArray[np.int64]) -> FloatArray:
@@ -430,52 +422,12 @@ def sort_segments(values: FloatArray, weight: FloatArray, bounds: NDArray[np.int
 
     values, weight: Both are overwritten.
     """
-    if _few_whole(weight):
-        return _sort_by_bits(values, weight, bounds)
-    inverted = np.zeros(len(bounds) - 1)
-    _sort_runs(values, weight, bounds, _RUN, inverted)
+    inverted, run = np.zeros(len(bounds) - 1), 16  # items that insertion sorts faster than merging
+    _sort_runs(values, weight, bounds, run, inverted)
     longest = int(np.diff(bounds).max(initial=0))
-    if longest > _RUN:
-        _merge_runs(values, weight, bounds, _RUN, inverted, *np.empty((2, longest)))
+    if longest > run:
+        _merge_runs(values, weight, bounds, run, inverted, *np.empty((2, longest)))
     return inverted
-
-
-def _few_whole(weight: FloatArray) -> bool:
-    """Whether there are few items, and their weights are whole numbers whose products add up without rounding."""
-    return not COMPILED(len(weight)) and bool(np.all(weight == np.floor(weight)) and weight.sum() < 2.0**26)
-
-
-def _sort_by_bits(values: FloatArray, weight: FloatArray, bounds: NDArray[np.int64]) -> FloatArray:
-    """Sort by the binary digits of the ranks, first one first: an inverted pair parts where its ranks first differ.
-
-    Items whose ranks have all earlier digits in common form a group, and a group stands in its first order until its
-    items part.
-    """
-    segment = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    order = np.lexsort((values, segment))
-    rank = np.empty(len(values), dtype=np.int64)
-    new = np.append(True, (values[order][1:] != values[order][:-1]) | (np.diff(segment) > 0))
-    rank[order] = np.cumsum(new) - 1
-    rank -= rank[order][bounds[:-1]].repeat(np.diff(bounds))
-    final, w = weight[order], weight.copy()
-    n_bits = int(rank.max(initial=0)).bit_length()
-    group, inverted = segment << n_bits, np.zeros(len(values))
-    for bit in range(n_bits - 1, -1, -1):
-        starts = np.flatnonzero(np.append(True, np.diff(group) != 0))
-        sizes = np.diff(np.append(starts, len(values)))
-        high = (rank >> bit) & 1
-        before = np.cumsum(np.append(0, high))
-        weight_before = np.cumsum(np.append(0.0, high * w))[:-1]
-        inverted += w * (1 - high) * (weight_before - weight_before[starts].repeat(sizes))
-        n_high = before[starts + sizes] - before[starts]
-        ones = before[:-1] - before[starts].repeat(sizes)
-        place = np.where(high, (starts + sizes - n_high).repeat(sizes) + ones, np.arange(len(values)) - ones)
-        moved = np.empty_like(rank), np.empty_like(group), np.empty_like(w)
-        for target, source in zip(moved, (rank, group | (high << bit), w), strict=True):
-            target[place] = source
-        rank, group, w = moved
-    values[:], weight[:] = values[order], final
-    return np.add.reduceat(inverted, bounds[:-1])
 
 
 @compiled
@@ -536,15 +488,6 @@ def differing_pairs(values: FloatArray, weight: FloatArray, bounds: NDArray[np.i
     Shapes: values, weight (m,), bounds (n_segments + 1,); returns (n_segments,).
     """
     differing = np.zeros(len(bounds) - 1)
-    if _few_whole(weight):
-        new = np.append(True, values[1:] != values[:-1])
-        new[bounds[:-1]] = True
-        starts = np.flatnonzero(new)
-        level = np.add.reduceat(weight, starts)
-        first = np.searchsorted(starts, bounds)
-        before = np.cumsum(np.append(0.0, level))
-        pairs = level * (before[:-1] - before[first[:-1]].repeat(np.diff(first)))
-        return np.add.reduceat(pairs, first[:-1])
     _weigh_differing(values, weight, bounds, differing)
     return differing
 
