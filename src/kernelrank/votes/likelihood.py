@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,34 +154,6 @@ def loss_errors(votes: Votes, point: VoteLoss, d: Float, theta: float | None, er
 # Two equal items whose votes are ties in half of the cases have ``w = 2``; without ties w is 1.
 
 
-class VoteModel(Protocol):
-    """How probable votes are, given the difference of two scores."""
-
-    def expected(self, votes: Votes, d: Float, variance: Float) -> tuple[Float, Float]:
-        """Return the mean gradient and the mean curvature of each row, for normal differences."""
-        ...
-
-    def expected_loss(self, votes: Votes, d: Float, variance: Float) -> tuple[Float, Float]:
-        """Return the mean loss of each row, and its variance beyond second order."""
-        ...
-
-    def fitted(self, votes: Votes, d: Float, freedom: float) -> VoteModel:
-        """Return the model with the noise variance of the residuals, with `freedom` degrees of freedom used."""
-        ...
-
-    def probability(self, d: Float, variance: Float) -> Float:
-        """Return the probability that the first item wins the next vote; a tie is half a win."""
-        ...
-
-    def decided(self, p: Float) -> Float:
-        """Return the probability that the first item wins a vote that is no tie, for those of `probability`."""
-        ...
-
-    def freeze(self, votes: Votes, d: Float) -> tuple[VoteModel, Votes]:
-        """Return a model that knows no ties, and votes whose weights allow for them."""
-        ...
-
-
 @dataclass(frozen=True)
 class LogisticVotes:
     """Bradley and Terry's likelihood; a tie is half a vote each way."""
@@ -307,6 +279,10 @@ class SquaredVotes:
     def freeze(self, votes: Votes, d: Float) -> tuple[SquaredVotes, Votes]:  # noqa: ARG002
         """Return model and votes: the noise was estimated with ties among the votes."""
         return self, votes
+
+
+VoteModel: TypeAlias = LogisticVotes | SquaredVotes
+"""How probable votes are, given the difference of two scores."""
 
 
 @cache

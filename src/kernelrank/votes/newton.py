@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, overload
 
 import numpy as np
 from scipy import sparse
@@ -177,28 +177,11 @@ class _VotePath:
         self.least, self.best = min(self.least, self.objective), min(self.best, self.remainder)
 
     def _direct_step(self, *, bent: bool) -> tuple[Float, Float]:
-        factor = self._factorised(self.problem.hessian(self.point, bent=bent), once=bent)
+        factor = self._factorise(self.point, bent)
         if factor is None:
             return np.zeros_like(self.x), np.zeros_like(self.f)
         d = np.asarray(cho_solve((factor, False), -self.gradient, check_finite=False))
         return d, self.problem.features.multiply(d[self.problem.unknowns.size :])
-
-    def _factorised(self, H: Float, *, once: bool = False) -> Float | None:
-        """Return the upper factor of H with the penalties; where it is indefinite, with a little more, unless `once`.
-
-        Rounding alone makes it so where alpha is tiny.
-        """
-        places = np.diag_indices_from(H)
-        diagonal = H[places] + 2.0 * self.penalty
-        more = 0.0
-        while True:
-            H[places] = diagonal + more
-            factor, info = lapack.dpotrf(H, lower=0, clean=1)
-            if info == 0:
-                return np.asarray(factor)
-            if once:
-                return None
-            more = 10.0 * more if more else 1e-15 * float(diagonal.max())
 
     def _iterative_step(self, *, bent: bool) -> tuple[Float, Float]:
         problem, point, penalty = self.problem, self.point, self.penalty
@@ -225,11 +208,17 @@ class _VotePath:
             worth = model.worth(decided_probability(point.eta))
             loss = replace(point.loss, gradient=worth * point.loss.gradient, curvature=worth * point.loss.curvature)
             point = replace(point, loss=loss)
-        whole = self._factorised(self.problem.hessian(point, bent=self.bent), once=self.bent)
+        whole = self._factorise(point, self.bent)
         if whole is None:
-            whole = self._factorised(self.problem.hessian(point))
+            whole = self._factorise(point, bent=False)
         assert whole is not None
         return whole
+
+    def _factorise(self, point: VotePoint, bent: bool) -> Float | None:
+        """Return the upper factor of the Hessian of J; None where the exact one, `bent`, is indefinite."""
+        H = self.problem.hessian(point, bent=bent)
+        H[np.diag_indices_from(H)] += 2.0 * self.penalty
+        return factorise(H, once=bent)
 
     def certify(self) -> float:
         """Return a gap that is proved, as a share of the objective, rounding included."""
@@ -245,6 +234,24 @@ class _VotePath:
         if not (np.isfinite(bound) and least > 0):
             return 1.0
         return min(bound * (1.0 + sum_error(self.problem.size + 8)) / least + sum_error(4), 1.0)
+
+
+@overload
+def factorise(A: Float) -> Float: ...
+@overload
+def factorise(A: Float, *, once: bool) -> Float | None: ...
+def factorise(A: Float, *, once: bool = False) -> Float | None:
+    """Return the upper factor of A; where rounding makes A indefinite, with a little more diagonal, unless `once`."""
+    places, more = np.diag_indices_from(A), 0.0
+    diagonal = A[places]
+    while True:
+        factor, info = lapack.dpotrf(A, lower=0, clean=1)
+        if info == 0:
+            return np.asarray(factor)
+        if once:
+            return None
+        more = 10.0 * more if more else 1e-15 * float(diagonal.max())
+        A[places] = diagonal + more
 
 
 def _first_std(factor: Float) -> float:
@@ -558,18 +565,26 @@ DRAWS = 64
 
 
 class DensePrecision:
-    """The precision matrix A as a dense array, with its inverse.
+    """The precision matrix A as a dense array, with its inverse, for Φ = (X, I).
 
     O(p³) time, O(p²) memory.
 
-    Shapes: weight (k,), prior (p,).
+    Shapes: X (m, n), weight (k,), prior (n + m,).
     """
 
-    def __init__(self, features: ColumnFeatures, votes: Votes, weight: Float, prior: Float) -> None:
-        self.features, self.votes = features, votes
-        A = features.gram(votes.graph(weight))
-        A[np.diag_indices_from(A)] += prior
-        self.inverse = _inverse(A)
+    def __init__(self, X: Float, votes: Votes, weight: Float, prior: Float) -> None:
+        self.X, self.votes = X, votes
+        m, n = X.shape
+        A = np.empty((n + m, n + m))
+        A[n:, n:] = votes.laplacian(weight)
+        A[n:, :n] = A[n:, n:] @ X
+        A[:n, n:] = A[n:, :n].T
+        A[:n, :n] = X.T @ A[n:, :n]
+        A[np.diag_indices(n + m)] += prior
+        factor = factorise(A)
+        inverse, _ = lapack.dpotri(factor, lower=0)
+        self.inverse = np.triu(inverse) + np.triu(inverse, 1).T
+        self.log_det = -2.0 * float(np.log(np.diagonal(factor)).sum())  # that of the inverse
 
     def solve(self, b: Float) -> Float:
         """Return ``A⁻¹ b``."""
@@ -582,7 +597,9 @@ class DensePrecision:
     @cached_property
     def covariance(self) -> Float:
         """The covariance of the scores of all items, ``Φ A⁻¹ Φᵀ``."""
-        return self.features.multiply(self.features.multiply(self.inverse).T)
+        X, n = self.X, self.X.shape[1]
+        half = X @ (self.inverse[:n, n:] + 0.5 * self.inverse[:n, :n] @ X.T)
+        return np.asarray(self.inverse[n:, n:] + half + half.T)
 
     def pair_variances(self) -> Float:
         """Return the variance of the difference of each row of votes."""
@@ -599,7 +616,8 @@ class DensePrecision:
 
     def centred_variances(self, centre: Index) -> Float:
         """Return the variances of all scores, less the mean score of the items `centre`."""
-        return np.asarray(np.maximum(centred_variances(self.covariance, centre), 0.0))
+        mean = self.covariance[:, centre].mean(axis=1)
+        return np.asarray(np.maximum(np.diagonal(self.covariance) - 2.0 * mean + mean[centre].mean(), 0.0))
 
 
 class SampledPrecision:
@@ -689,27 +707,10 @@ def precision_of(
 ) -> VotePrecision:
     """Return the precision as a dense matrix, or by products and draws if it is large."""
     if features.n_columns <= INVERSE_LIMIT:
-        return DensePrecision(features, votes, weight, prior)
+        shared = features.X[:, : features.n_columns - features.n_items]
+        X: Float = np.asarray(shared.toarray() if is_sparse(shared) else shared)
+        return DensePrecision(X, votes, weight, prior)
     return SampledPrecision(features, votes, weight, prior, seed=seed, draws=draws)
-
-
-def _inverse(A: Float) -> Float:
-    """Return the inverse of a positive definite matrix; where rounding makes it indefinite, of one a little larger."""
-    places, more = np.diag_indices_from(A), 0.0
-    diagonal = A[places].copy()
-    while True:
-        A[places] = diagonal + more
-        factor, info = lapack.dpotrf(A, lower=0, clean=1)
-        if info == 0:
-            inverse, _ = lapack.dpotri(factor, lower=0)
-            return np.asarray(np.triu(inverse) + np.triu(inverse, 1).T)
-        more = 10.0 * more if more else 1e-15 * float(diagonal.max())
-
-
-def centred_variances(S: Float, centre: Index) -> Float:
-    """Return the variances of all scores less the mean score of the items `centre`, for the covariance S of scores."""
-    mean = S[:, centre].mean(axis=1)
-    return np.asarray(np.diagonal(S) - 2.0 * mean + mean[centre].mean())
 
 
 def _mean_square(draws: Float) -> Float:

@@ -30,7 +30,6 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
-from scipy.linalg import lapack
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.features import ColumnFeatures
@@ -41,7 +40,6 @@ from kernelrank.votes.newton import (
     VoteNewton,
     VotePrecision,
     VoteProblem,
-    centred_variances,
     precision_of,
 )
 from kernelrank.votes.votes import Votes
@@ -262,6 +260,8 @@ class _Mixture:
 
     def __init__(self, votes: Votes, X: Float, estimate: ScoreEstimate, sizes: Float) -> None:
         self.X, self.sizes, self.given = X, sizes, (votes, estimate.model)
+        self.model: VoteModel
+        self.votes: Votes
         self.model, self.votes = estimate.model.freeze(votes, votes.differences(self.scores(estimate.mean)))
         self.voted: Index = np.flatnonzero(votes.item_totals(votes.total) > 0)
 
@@ -298,47 +298,27 @@ class _Mixture:
         n = self.X.shape[1]
         return np.asarray(self.X @ c[:n] + c[n:])
 
-    def inverse(self, curvature: Float, q: Float) -> tuple[Float, float]:
-        """Return the inverse of ``A = Φᵀ Dᵀ diag(curvature) D Φ + diag(q)``, Φ = (X, I), and its log determinant."""
-        X, (m, n) = self.X, self.X.shape
-        A = np.empty((n + m, n + m))
-        A[n:, n:] = self.votes.laplacian(curvature)
-        A[n:, :n] = A[n:, n:] @ X
-        A[:n, n:] = A[n:, :n].T
-        A[:n, :n] = X.T @ A[n:, :n]
-        A[np.diag_indices(n + m)] += q
-        factor, _ = lapack.dpotrf(A, lower=0, clean=1)  # q > 0 is large enough: no τ is above 20
-        inverse, _ = lapack.dpotri(factor, lower=0)
-        return np.triu(inverse) + np.triu(inverse, 1).T, -2.0 * float(np.log(np.diagonal(factor)).sum())
-
-    def covariance(self, inverse: Float) -> Float:
-        """Return the covariance of scores, ``Φ A⁻¹ Φᵀ``."""
-        X, n = self.X, self.X.shape[1]
-        half = X @ (inverse[:n, n:] + 0.5 * inverse[:n, :n] @ X.T)
-        return np.asarray(inverse[n:, n:] + half + half.T)
-
     def component(self, logs: Float, mean: Float, variance: Float) -> _Component:
         """Find the posterior for one value of the variances from the mean and variances of another."""
         votes, q = self.votes, self.prior(logs)
         passes, tolerance = (30, 3e-3) if self.X.shape[1] else (60, 1e-4)
         for _ in range(passes):
             gradient, curvature = self.model.expected(votes, votes.differences(self.scores(mean)), variance)
-            inverse, log_det = self.inverse(curvature, q)
+            precision = DensePrecision(self.X, votes, curvature, q)
             items = votes.item_sums(gradient)
-            moved = -inverse @ (np.concatenate([self.X.T @ items, items]) + q * mean)
+            moved = -precision.solve(np.concatenate([self.X.T @ items, items]) + q * mean)
             longest = float(np.abs(votes.differences(self.scores(moved))).max())
             mean = mean + moved * min(1.0, LONGEST_STEP / max(longest, LONGEST_STEP))
-            S = self.covariance(inverse)
-            before, variance = variance, votes.difference_variances(S)
+            before, variance = variance, precision.pair_variances()
             if max(longest, float((np.abs(variance - before) / (1.0 + variance)).max())) <= tolerance:
                 break
         loss, rest = self.model.expected_loss(votes, votes.differences(self.scores(mean)), variance)
-        evidence = float(np.log(q).sum()) + log_det - float(q @ (mean**2 + np.diagonal(inverse)))
+        evidence = float(np.log(q).sum()) + precision.log_det - float(q @ (mean**2 + precision.coefficient_variances()))
         evidence = 0.5 * (evidence + float(rest.sum())) - float(loss.sum())
         prior = prior_log_density(float(np.exp(logs[-1])))
         if len(logs) == 2:
             prior += prior_log_density(float(np.exp(logs[0]))) - 0.5 * float(logs[0])
-        variances = np.maximum(centred_variances(S, self.voted), 1e-12)
+        variances = np.maximum(precision.centred_variances(self.voted), 1e-12)
         return _Component(mean, variance, variances, evidence + prior)
 
     def add_up(self, logs: Float, found: list[_Component]) -> ScoreEstimate:
@@ -359,8 +339,8 @@ class _Mixture:
         for _ in range(4):
             q, d = self.prior(log), votes.differences(self.scores(mean))
             curvature = model.expected(votes, d, pairs)[1]
-            S = self.covariance(self.inverse(curvature, q)[0])
-            pairs, variances = votes.difference_variances(S), np.maximum(centred_variances(S, self.voted), 1e-12)
+            precision = DensePrecision(self.X, votes, curvature, q)
+            pairs, variances = precision.pair_variances(), np.maximum(precision.centred_variances(self.voted), 1e-12)
             if n:
                 log = log + 0.5 * np.log(float(weight @ average) / float(variances.mean()))
         spread = average + ((scores - weight @ scores) ** 2).mean(axis=1)
