@@ -17,7 +17,7 @@ from kernelrank.base.progress import track
 from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
 from kernelrank.comparisons import ItemScores
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import FitProgress, KernelLearner, whole_or_not_at_all
+from kernelrank.estimators.base import FitProgress, KernelLearner, keep_parameters, whole_or_not_at_all
 from kernelrank.features import ColumnFeatures, Features
 from kernelrank.kernels import GammaLike, KernelLike
 from kernelrank.solvers.direct import spectrum
@@ -135,18 +135,7 @@ class MaxMarginClustering(ClusterMixin, KernelLearner):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.basis = basis
-        self.balance = balance
-        self.n_init: int | Literal["auto"] = n_init
-        self.random_state = random_state
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -21,7 +21,7 @@ from kernelrank.comparisons import ScoredComparisons, compare_scores
 from kernelrank.comparisons.costs import COSTS, TIES, Cost, OutputGraph, Ties, resolved_cost
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.estimators.base import FitProgress, KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.base import FitProgress, KernelLearner, check_alphas, keep_parameters, whole_or_not_at_all
 from kernelrank.estimators.tasks import Ranker, has_two_levels
 from kernelrank.estimators.unscored import Agreement, UnscoredItems
 from kernelrank.features import basis_stream, choose_basis, kernel_scores
@@ -396,20 +396,7 @@ class CoRankRLS(ViewRanker):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.nu = nu
-        self.views = views
-        self.basis = basis
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.cost: Cost = cost
-        self.ties: Ties = ties
-        self.query_weight: QueryWeight = query_weight
-        self.random_state = random_state
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

@@ -13,7 +13,7 @@ from kernelrank.base.validation import is_path, mapped, scores_or_times
 from kernelrank.comparisons.costs import COSTS, TIES, CostOption, Ties
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.base import KernelLearner, check_alphas, keep_parameters, whole_or_not_at_all
 from kernelrank.estimators.posterior import PreferencePosterior
 from kernelrank.estimators.streams import QueryMode, StreamLearner, fit_file
 from kernelrank.estimators.tasks import Ranker
@@ -169,24 +169,7 @@ preference_count_
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.metric = metric
-        self.cost: CostOption = cost
-        self.ties: Ties = ties
-        self.query_weight: QueryWeight = query_weight
-        self.basis = basis
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.missing = missing
-        self.random_state = random_state
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

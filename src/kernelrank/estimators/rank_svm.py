@@ -16,7 +16,7 @@ from kernelrank.comparisons import Comparisons, compare_pairs
 from kernelrank.comparisons.costs import Cost
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import GapProgress, KernelLearner, OutputGraphs, whole_or_not_at_all
+from kernelrank.estimators.base import GapProgress, KernelLearner, OutputGraphs, keep_parameters, whole_or_not_at_all
 from kernelrank.estimators.tasks import Ranker
 from kernelrank.features import Features
 from kernelrank.hinge import Bundle, CertifiedSolution, Newton
@@ -155,23 +155,7 @@ class RankSVM(Ranker):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.loss: Literal["hinge", "squared_hinge"] = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.metric = metric
-        self.query_weight: QueryWeight = query_weight
-        self.basis = basis
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.missing = missing
-        self.random_state = random_state
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     def _solver(self, features: Features, graph: Comparisons, n_alphas: int = 1) -> Solver[Any]:  # noqa: ARG002
         """Choose how the minimum is found."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from kernelrank.base.sklearn_private import fit_context
 from kernelrank.base.validation import is_path, mapped
-from kernelrank.estimators.base import KernelLearner, whole_or_not_at_all
+from kernelrank.estimators.base import KernelLearner, keep_parameters, whole_or_not_at_all
 from kernelrank.estimators.streams import StreamLearner, fit_file
 from kernelrank.estimators.tasks import Classifier, Regressor
 from kernelrank.kernels import GammaLike, KernelLike, MetricLike
@@ -72,21 +72,7 @@ class RLS(Regressor, StreamLearner):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.metric = metric
-        self.basis = basis
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.missing = missing
-        self.random_state = random_state
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
@@ -207,20 +193,7 @@ class RLSClassifier(Classifier):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.metric = metric
-        self.basis = basis
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     def _regressor(self) -> RLS:
         """Return the equivalent regression of ±1."""

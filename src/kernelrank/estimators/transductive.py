@@ -17,7 +17,7 @@ from kernelrank.base.validation import check_scores, check_weight
 from kernelrank.comparisons import ScoredQueries, compare_scores
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import FitProgress, KernelLearner, whole_or_not_at_all
+from kernelrank.estimators.base import FitProgress, KernelLearner, keep_parameters, whole_or_not_at_all
 from kernelrank.estimators.tasks import Ranker, has_two_levels
 from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.transduction import transduce
@@ -137,18 +137,7 @@ n_features_in_
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.anchor = anchor
-        self.cv = cv
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.query_weight: QueryWeight = query_weight
-        self.basis = basis
-        self.random_state = random_state
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

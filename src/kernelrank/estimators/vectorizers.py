@@ -20,7 +20,7 @@ from kernelrank.base.progress import track
 from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
 from kernelrank.base.validation import check_items
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import whole_or_not_at_all
+from kernelrank.estimators.base import keep_parameters, whole_or_not_at_all
 from kernelrank.features.kernels import (
     SELECTIONS,
     KernelMap,
@@ -125,14 +125,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         basis_selection: Selection = "uniform",
         random_state: Any = None,
     ) -> None:
-        self.basis = basis
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.basis_selection: Selection = basis_selection
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this transformer takes."""
@@ -331,9 +324,7 @@ class AllPathsVectorizer(GraphTransformer):
     }
 
     def __init__(self, *, combine: Combine = "max", normalize: bool = False, n_jobs: int | None = None) -> None:
-        self.combine = combine
-        self.normalize = normalize
-        self.n_jobs = n_jobs
+        keep_parameters(self, locals())
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, graphs: Iterable[Any], y: Any = None) -> Self:  # noqa: ARG002 - y is part of the convention

@@ -18,6 +18,7 @@ from kernelrank.base.arrays import Float
 from kernelrank.base.labels import Queries
 from kernelrank.base.results import Curves, Result
 from kernelrank.errors import InvalidInputError, SkippedCandidateWarning
+from kernelrank.estimators.base import keep_parameters
 from kernelrank.kernels.all_paths import Combine
 from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid
 from kernelrank.relations.corpus import Candidate, RankedCandidate, labels_of
@@ -126,15 +127,7 @@ class RelationExtractor(BaseEstimator):
         n_jobs: int | None = None,
         random_state: int | None = None,
     ) -> None:
-        self.learner = learner
-        self.features = features
-        self.combine = combine
-        self.scheme = scheme
-        self.alphas = alphas
-        self.scoring = scoring
-        self.basis = basis
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     def fit(
         self, candidates: Sequence[Candidate], y: ArrayLike | None = None, *, documents: Sequence[str] | None = None

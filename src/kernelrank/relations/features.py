@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank.base.arrays import Float
 from kernelrank.base.compiled import compiled
 from kernelrank.errors import InvalidInputError
+from kernelrank.estimators.base import keep_parameters
 from kernelrank.estimators.vectorizers import AllPathsVectorizer, GraphTransformer
 from kernelrank.kernels.all_paths import Combine
 from kernelrank.relations.corpus import Candidate
@@ -152,9 +153,7 @@ class PartsVectorizer(GraphTransformer):
     """
 
     def __init__(self, *, combine: Combine = "max", names: tuple[str, ...] = PARTS, n_jobs: int | None = None) -> None:
-        self.combine = combine
-        self.names = names
-        self.n_jobs = n_jobs
+        keep_parameters(self, locals())
 
     def fit(self, items: Iterable[tuple[Any, ...]], y: None = None) -> Self:
         """Learn the pairs of labels that walks connect, part by part.

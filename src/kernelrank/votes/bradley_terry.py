@@ -27,7 +27,14 @@ from kernelrank.base.validation import (
 from kernelrank.comparisons.costs import Cost
 from kernelrank.comparisons.scored import QueryWeight, list_score_pairs
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import FitProgress, GapProgress, KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.estimators.base import (
+    FitProgress,
+    GapProgress,
+    KernelLearner,
+    check_alphas,
+    keep_parameters,
+    whole_or_not_at_all,
+)
 from kernelrank.estimators.posterior import ScorePosterior
 from kernelrank.estimators.tasks import Ranker
 from kernelrank.features import Features, ReducedSet
@@ -370,23 +377,7 @@ class BradleyTerry(VoteLearner):
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.metric = metric
-        self.ties = ties
-        self.side_bias = side_bias
-        self.judge_effect = judge_effect
-        self.judge_alpha = judge_alpha
-        self.basis = basis
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all

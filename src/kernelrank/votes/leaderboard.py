@@ -19,7 +19,7 @@ from kernelrank.base.results import Estimates, to_frame
 from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
 from kernelrank.base.validation import check_pair_values, check_ties
 from kernelrank.errors import InvalidInputError, UnconnectedVotesWarning
-from kernelrank.estimators.base import whole_or_not_at_all
+from kernelrank.estimators.base import keep_parameters, whole_or_not_at_all
 from kernelrank.estimators.posterior import ScoreComparison
 from kernelrank.features import ExplicitFeatures
 from kernelrank.votes.likelihood import LogisticVotes, SquaredVotes, VoteModel
@@ -432,11 +432,7 @@ class Leaderboard(RankedItems):
         random_state: int = 0,
         verbose: bool = False,
     ) -> None:
-        self.model: Literal["bradley_terry", "least_squares"] = model
-        self.alpha: float | Literal["auto"] = alpha
-        self.confidence = confidence
-        self.random_state = random_state
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
