@@ -223,24 +223,8 @@ def _numbered_by_first_item(labels: Index) -> Index:
 #
 # the part “Cluster moves” derives the form and what a move changes.
 
-DENSE_ITEMS = 2000
-"""Up to so many items the m × m form is made from features in columns, too: every swap can be tried in O(1)."""
-
-BLOCK_BYTES = 2**26
-
 SWEEPS = 200
-"""A descent ends after so many sweeps at the latest."""
-
-ACTIVE_SHARE = 0.05
-"""Between two sweeps over all items, this part of them is looked at several times."""
-
-ACTIVE_SWEEPS = 10
-
-PATIENCE = 50
-"""So many pairs in a row may fail to change places before a list of candidates is given up."""
-
-ROUNDING = 1e-13
-"""A change of the cost must be larger than this for each item; the whole cost is at most one for each."""
+"""A descent ends after this many sweeps at the latest."""
 
 
 class ClusterCost(ABC):
@@ -256,7 +240,8 @@ class ClusterCost(ABC):
         self.vectors = vectors
         self.alpha = alpha
         self.n_items = len(vectors)
-        self.threshold = ROUNDING * self.n_items
+        # A change must be larger than this; the whole cost is at most one for each item.
+        self.threshold = 1e-13 * self.n_items
 
     @abstractmethod
     def descend(self, labels: Index, n_clusters: int, least: int, order: Index) -> None:
@@ -323,7 +308,7 @@ class ColumnCost(ClusterCost):
         m = features.n_items
         eigenvalues, W = spectrum(features.gram(ItemScores(np.zeros((m, 1)))), np.inf)
         self.Psi = np.empty((m, len(W)))
-        for rows in blocks(m, 8 * len(W), BLOCK_BYTES):
+        for rows in blocks(m, 8 * len(W), 2**26):
             self.Psi[rows] = features.rows(np.arange(rows.start, rows.stop)) @ W
         self.Psi /= np.sqrt(eigenvalues + alpha)
         # Column c of Ψ has the length √(μ / (μ + λ)); eigenvalues that are nothing but rounding have no eigenvector.
@@ -343,7 +328,7 @@ class ColumnCost(ClusterCost):
         for _ in range(SWEEPS):
             active = self._active(V, labels, order)
             moves = 0
-            for _ in range(ACTIVE_SWEEPS):
+            for _ in range(10):
                 made = move_by_columns(self.Psi, V, labels, sizes, active, least, self.threshold)
                 moves += made
                 if made == 0:
@@ -358,7 +343,7 @@ class ColumnCost(ClusterCost):
         own = scores[items, labels]
         scores[items, labels] = -np.inf
         change = (own - scores.max(axis=1) - self.squares)[order]
-        place = int(ACTIVE_SHARE * len(order))
+        place = int(0.05 * len(order))
         return np.asarray(order[change <= max(np.partition(change, place)[place], 0.0)])
 
     def _swap(self, V: Float, labels: Index, order: Index) -> int:
@@ -371,7 +356,7 @@ class ColumnCost(ClusterCost):
                 inside, outside = order[labels[order] == p], order[labels[order] == q]
                 first = inside[np.argsort(-gain[inside], kind="stable")]
                 second = outside[np.argsort(gain[outside], kind="stable")]
-                moves += swap_by_columns(self.Psi, V, labels, first, second, PATIENCE, self.threshold)
+                moves += swap_by_columns(self.Psi, V, labels, first, second, 50, self.threshold)
         return moves
 
 
@@ -385,7 +370,7 @@ def cluster_cost(features: Features, alpha: float) -> ClusterCost:
 
     O(m³) time and two m × m matrices if dense; O(m r²) and m × r numbers by columns.
     """
-    if features.primal is not None and features.n_items > DENSE_ITEMS:
+    if features.primal is not None and features.n_items > 2_000:  # up to there every swap is tried in O(1)
         return ColumnCost(features.primal, alpha)
     return DenseCost(features, alpha)
 
@@ -515,12 +500,6 @@ def swap_by_columns(
 #
 # The search for the cheapest labels: starts, sizes that are allowed, and the best that was found.
 
-LARGEST_KICK = 1 / 3
-"""The largest part of the items that is disturbed."""
-
-SHARE_OF_EIGENVECTORS = 0.5
-"""At most this part of the starts comes from eigenvectors; the others are drawn."""
-
 
 def automatic_starts(n_items: int) -> int:
     """Return the number of starts of a search: 50 up to 400 items, fewer for more, down to 5."""
@@ -573,7 +552,7 @@ class ClusterSearch:
     def _kicked(self, labels: Index) -> Index:
         """Return labels with some of them, two to a third, exchanged at random."""
         free = np.flatnonzero(self.given < 0)
-        size = self.random_state.randint(2, max(3, int(LARGEST_KICK * len(free)) + 1))
+        size = self.random_state.randint(2, max(3, len(free) // 3 + 1))
         some = self.random_state.permutation(free)[:size]
         kicked = labels.copy()
         kicked[some] = labels[self.random_state.permutation(some)]
@@ -582,7 +561,7 @@ class ClusterSearch:
     def _starts(self, n_init: int) -> Iterator[Index]:
         """Yield labels of allowed sizes: from given labels, from eigenvectors, and drawn."""
         made = 0
-        for labels in self._informed_starts(max(1, int(SHARE_OF_EIGENVECTORS * n_init))):
+        for labels in self._informed_starts(max(1, n_init // 2)):
             yield self.allowed(labels)
             made += 1
         for _ in range(made, n_init):

@@ -189,12 +189,6 @@ class ScorePosterior(KernelLearner):
 #
 # Comparison of two items: the difference of their scores and its uncertainty.
 
-SHOWN = 20
-"""How many comparisons are drawn."""
-
-NORMAL = float(ndtri(0.975))
-"""Standard deviations from the middle to the ends of a 95% interval."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreComparison(Result):
@@ -251,7 +245,8 @@ class ScoreComparison(Result):
         return [*rows, ("not shown", f"{left:,}")] if left > 0 else rows
 
     def _chart(self) -> Estimates:
-        ends = zip(self.difference[:SHOWN].tolist(), (NORMAL * self.std[:SHOWN]).tolist(), strict=True)
+        halves = float(ndtri(0.975)) * self.std[:20]
+        ends = zip(self.difference[:20].tolist(), halves.tolist(), strict=True)
         rows = [(f"comparison {n}", middle, middle - half, middle + half) for n, (middle, half) in enumerate(ends)]
         return Estimates(rows, "difference of the scores, with 95% intervals", 0.0)
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from kernelrank.base.arrays import Float, Index, Matrix, is_sparse, row_slices
+from kernelrank.base.arrays import Float, Matrix, is_sparse, row_slices
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
 from kernelrank.base.sklearn_private import fit_context, num_samples
@@ -42,9 +42,6 @@ from kernelrank.solvers import Cholesky
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.direct import NormalEquations
 from kernelrank.solvers.precision import check_finite, check_range, one_warning
-
-EXACT = 1e-8
-"""`forget` warns when the expected relative error of the coefficients is larger than this."""
 
 USELESS = 0.1
 """`forget` refuses when the expected relative error of the coefficients reaches this."""
@@ -165,8 +162,9 @@ class StreamLearner(KernelLearner):
         """Add the statistics of all batches; a terminal shows a bar."""
         number = -1
         # Closed, not collected: after Ctrl-C the traceback keeps this frame, and a bar would go on drawing.
-        with closing(track(batches, total, f"learning {noun}", size=_n_rows, noun="rows")) as bar:
-            for number, batch in enumerate(bar):
+        learning = track(batches, total, f"learning {noun}", size=lambda batch: num_samples(batch[0]), noun="rows")
+        with closing(learning):
+            for number, batch in enumerate(learning):
                 X, y, qid = (*batch[:3], None)[:3]
                 try:
                     self._learn_batch(X, y, qid, None, mode)
@@ -369,7 +367,7 @@ class StreamLearner(KernelLearner):
         self.n_queries_ = max(1, stream.n_queries)
         self.n_idle_queries_ = stream.n_idle_queries
         self.n_pairs_ = stream.n_pairs
-        if EXACT < error < USELESS:
+        if 1e-8 < error < USELESS:
             warnings.warn(
                 f"the forgotten queries were much larger than the rest, so rounding errors remain: expect a relative "
                 f"error of {error:.0e} in the coefficients. Refit on the remaining queries for full precision",
@@ -377,12 +375,6 @@ class StreamLearner(KernelLearner):
                 stacklevel=5,
             )
         return error
-
-
-def _n_rows(batch: tuple[Any, ...]) -> int:
-    """Return how many items a batch has."""
-    X = batch[0]
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def _labels(graph: Comparisons) -> list[Hashable]:
@@ -410,12 +402,6 @@ def _labels(graph: Comparisons) -> list[Hashable]:
 
 EPSILON = float(np.finfo(np.float64).eps)
 
-SUMMATION = 4.0
-"""The rounding of a batch's statistics in units of ε times their size: sums over items, in blocks."""
-
-LOST = 10.0
-"""From so many times the rounding of a single batch on, a refit would know more."""
-
 N_SIGNS = 4
 
 
@@ -434,7 +420,8 @@ class StreamRounding:
         """Return the rounding of one batch with ``Φᵀ L Φ``, ``Φᵀ M N`` and ``‖N‖²``."""
         diagonal = np.maximum(np.diagonal(gram), 0.0)
         size = np.sqrt(diagonal)[:, None] * np.sqrt(np.maximum(energy, 0.0))
-        return cls(SUMMATION * EPSILON * diagonal, SUMMATION * EPSILON * np.maximum(size, np.abs(right)))
+        unit = 4.0 * EPSILON  # sums over items, in blocks
+        return cls(unit * diagonal, unit * np.maximum(size, np.abs(right)))
 
     def after(self, gram: Float, right: Float, *batch: Float) -> StreamRounding:
         """Return the rounding errors after a batch was added or removed, with the new sums."""
@@ -446,7 +433,7 @@ class StreamRounding:
 
     def exceeds(self, fresh: StreamRounding) -> bool:
         """Whether a refit, with the rounding errors `fresh`, would be more accurate."""
-        return bool(np.any(self.gram > LOST * fresh.gram) or np.any(self.right > LOST * fresh.right))
+        return bool(np.any(self.gram > 10.0 * fresh.gram) or np.any(self.right > 10.0 * fresh.right))
 
     def probes(self) -> Float:
         """Return random right-hand sides of the size of the rounding errors, shape (r, signs × (1 + outputs))."""
@@ -477,9 +464,6 @@ FREE_PARAMETERS = frozenset({"alpha", "solver", "tol", "max_iter", "warm_start",
 
 PLAIN = ("gram", "right", "energy", "one_output", "mode", "n_items", "n_pairs", "n_idle_queries", "forgot")
 """What is data already, and is kept in a model file as it is."""
-
-NEGATIVE = 100.0
-"""A sum of squares that is below zero by more than this many times its rounding was never a sum of squares."""
 
 
 @dataclass(frozen=True)
@@ -582,7 +566,8 @@ class StreamStatistics:
                 )
         kept = {label: known for label, known in self.fingerprints.items() if label not in batch.fingerprints}
         left = replace(self._moved(batch, -1), fingerprints=kept, forgot=True)
-        if left.n_items < 0 or np.any(np.diagonal(left.gram) < -NEGATIVE * left.rounding.gram):
+        # Squares that are below zero by more than rounding were never added up.
+        if left.n_items < 0 or np.any(np.diagonal(left.gram) < -100.0 * left.rounding.gram):
             raise InvalidInputError("these items were not in any earlier batch, so they cannot be forgotten")
         return left
 
@@ -610,17 +595,13 @@ class StreamStatistics:
             query = QueryMoments(*right.shape) if known is None else known.copy()
             query.add(features.rows(items), graph.scores[items], graph.weight[items])
             moments[label] = query
-            scatter, moment = query.scaled(graph.query_weight)
-            gram += scatter
-            right += moment
-            n_pairs += query.n_pairs
-            n_idle_queries += query.n_pairs == 0
-            if known is not None:
-                scatter, moment = known.scaled(graph.query_weight)
-                gram -= scatter
-                right -= moment
-                n_pairs -= known.n_pairs
-                n_idle_queries -= known.n_pairs == 0
+            for sign, one in ((1, query), (-1, known)):
+                if one is not None:
+                    scatter, moment = one.scaled(graph.query_weight)
+                    gram += sign * scatter
+                    right += sign * moment
+                    n_pairs += sign * one.n_pairs
+                    n_idle_queries += sign * (one.n_pairs == 0)
         return replace(
             self,
             gram=gram,
@@ -671,9 +652,6 @@ Bits: TypeAlias = NDArray[np.uint64]
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 FIRST_SHIFT, SECOND_SHIFT = np.uint64(32), np.uint64(29)
 
-SEEDS = (20_090_401, 20_110_613)
-"""Of the factors of columns of X, and of those of y and weights."""
-
 
 def query_fingerprints(X: Matrix, scores: Float, weight: Float, queries: Queries) -> list[int]:
     """Return a number for each query that stands for its items, their scores and their weights.
@@ -682,7 +660,7 @@ def query_fingerprints(X: Matrix, scores: Float, weight: Float, queries: Queries
 
     Shapes: X (m, n), scores (m, outputs), weight (m,).
     """
-    rows = _row_sums(X, SEEDS[0]) + _row_sums(np.column_stack([scores, weight]), SEEDS[1])
+    rows = _row_sums(X, 20_090_401) + _row_sums(np.column_stack([scores, weight]), 20_110_613)
     stirred = _stirred(rows)
     sums: list[int] = _sums_between(stirred if queries.contiguous else stirred[queries.order], queries.bounds).tolist()
     return sums
@@ -818,11 +796,4 @@ def _read_basis(learner: StreamLearner, stored: StoredRanking, name: str) -> Non
                 break
     rows = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
     learner.basis_ = basis
-    learner.X_fit_ = learner._check_items(rows[_inverse(order)], reset=True, least=1)
-
-
-def _inverse(order: Index) -> Index:
-    """Return the permutation that undoes another."""
-    inverse = np.empty_like(order)
-    inverse[order] = np.arange(len(order))
-    return inverse
+    learner.X_fit_ = learner._check_items(rows[np.argsort(order)], reset=True, least=1)

@@ -168,20 +168,18 @@ class _Runs:
     def codes(self, qid: Any, n_items: int) -> Index:
         queries = Queries.from_labels(qid, n_items)
         labels: list[Any] = queries.labels.tolist()
+        together = "in a stream the rows of each query must be contiguous; sort the items by query, or give one array"
         goes_on = self.number >= 0 and labels[0] == self.label
         again = [label for label in labels[1 if goes_on else 0 :] if label in self.seen]
         if again:
-            raise InvalidInputError(f"query {again[0]!r} occurs again after other queries: {TOGETHER}")
+            raise InvalidInputError(f"query {again[0]!r} occurs again after other queries: {together}")
         if not queries.contiguous:
             label = labels[int(queries.codes[1:][np.diff(queries.codes) < 0][0])]
-            raise InvalidInputError(f"the items of query {label!r} are not contiguous: {TOGETHER}")
+            raise InvalidInputError(f"the items of query {label!r} are not contiguous: {together}")
         codes: Index = queries.codes + (self.number if goes_on else self.number + 1)
         self.number, self.label = int(codes[-1]), labels[-1]
         self.seen.update(labels)
         return codes
-
-
-TOGETHER = "in a stream the rows of each query must be contiguous; sort the items by query, or give one array"
 
 
 # Agreement ------------------------------------------------------------------------------------------------------------

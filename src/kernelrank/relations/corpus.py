@@ -327,7 +327,6 @@ class RankedCandidate(NamedTuple):
 BINDING = ("binds", "activates", "inhibits", "phosphorylates")
 NEUTRAL = ("resembles", "precedes", "outweighs", "follows")
 ADVERBS = ("strongly", "rarely", "often", "clearly", "probably")
-NOISE = 0.1
 
 
 def make_corpus(n_documents: int = 20, *, random_state: int | None = None) -> Corpus:
@@ -359,7 +358,7 @@ def make_corpus(n_documents: int = 20, *, random_state: int | None = None) -> Co
         interacts = bool(generator.random() < 0.5)
         verb = generator.choice(BINDING if interacts else NEUTRAL)
         sentence = _sentence(number, str(verb), str(generator.choice(ADVERBS)))
-        label = interacts != (generator.random() < NOISE)
+        label = interacts != (generator.random() < 0.1)  # noise
         sentences.append(sentence)
         candidates += [
             Candidate(sentence, 0, 1, bool(label), f"p{number}.0"),

@@ -375,8 +375,6 @@ def check_documents(candidates: Sequence[Candidate], documents: Sequence[str] | 
 
 Rule = Literal["calibrated", "resampled", "training", "zero", "proportion"]
 RULES: tuple[Rule, ...] = ("calibrated", "resampled", "training", "zero", "proportion")
-# Newton's method for two numbers; it takes five to ten steps.
-MOST_STEPS = 100
 
 
 def best_threshold(labels: NDArray[np.bool_], scores: Float) -> float:
@@ -421,7 +419,7 @@ def _probabilities(labels: NDArray[np.bool_], scores: Float) -> Float:
         [(scores - scores.mean()) / spread if spread > 0 else np.zeros(len(scores)), np.ones(len(scores))]
     )
     weights = np.zeros(2)
-    for _ in range(MOST_STEPS):
+    for _ in range(100):  # Newton's method for two numbers takes five to ten steps
         step = _newton_step(design, targets, weights)
         if float(np.abs(step).max()) < 1e-12:
             break

@@ -496,17 +496,15 @@ def on_shortest_paths(
 # Drawing a candidate: its words in lines, its parse as arcs above them, the path between the pair in bold.
 
 # Sizes in pixels. The width of a letter is a guess that holds for common fonts without measuring any.
-WIDTH = 1000
 LETTER = 8
 GAP = 22
 MARGIN = 20
 STEP = 26
-BELOW = 46
 
 INK, FAINT, PATH_COLOUR, PAIR_COLOUR, OTHER = "#222222", "#9a9a9a", "#c0392b", "#fbd9d3", "#e8e8e8"
 
 
-def draw_candidate(candidate: Candidate, *, width: int = WIDTH) -> str:
+def draw_candidate(candidate: Candidate, *, width: int = 1000) -> str:
     """Draw a sentence with its parse and the path between the two names of a candidate, as SVG.
 
     Words with their parts of speech stand in lines, dependencies are arcs above them with arrows at the dependents.
@@ -577,7 +575,7 @@ def _line(candidate: Candidate, line: range, widths: Sequence[int], top: int, ri
         weight = ' font-weight="bold"' if place in path else ""
         parts.append(_text(centres[place], baseline + 20, token.text, 14, colour, weight))
         parts.append(_text(centres[place], baseline + 36, token.pos, 11, FAINT, ""))
-    return parts, baseline + BELOW
+    return parts, baseline + 46
 
 
 def _path(candidate: Candidate) -> tuple[Collection[int], Collection[int]]:

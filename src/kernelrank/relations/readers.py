@@ -49,8 +49,7 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 
-N_COLUMNS = 10
-ID, FORM, LEMMA, UPOS, XPOS, _, HEAD, DEPREL, DEPS, _ = range(N_COLUMNS)
+ID, FORM, LEMMA, UPOS, XPOS, _, HEAD, DEPREL, DEPS, _ = range(10)
 
 
 @dataclass
@@ -246,8 +245,8 @@ def _blocks(path: PathLike) -> Iterator[_Block]:
                 block.text = value
         else:
             row = line.split("\t")
-            if len(row) != N_COLUMNS:
-                raise FileFormatError(f"expected the {N_COLUMNS} columns of CoNLL-U; got {len(row)}", where, number)
+            if len(row) != 10:
+                raise FileFormatError(f"expected the 10 columns of CoNLL-U; got {len(row)}", where, number)
             if not block.sentence:
                 raise FileFormatError("a sentence without '# sent_id ='", where, number)
             block.lines.append((number, row))

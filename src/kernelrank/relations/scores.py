@@ -28,8 +28,6 @@ from kernelrank.model_selection import leave_one_out
 from kernelrank.model_selection.alpha_grid import AlphaGrid, UnlabelledGraph, alpha_scale, is_auto
 
 MEASURES = ("precision", "recall", "f", "auc")
-# Weights of resampled items held at once.
-AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,7 +106,7 @@ def document_intervals(
     queries = Queries.from_labels(documents, len(labels), name="documents")
     shares = np.full(len(queries), 1 / len(queries))
     parts = _parts(folds, len(labels))
-    step = max(1, AT_ONCE // max(1, len(labels)))
+    step = max(1, 2_000_000 // max(1, len(labels)))
     draws = []
     for start in range(0, n_resamples, step):
         times = generator.multinomial(len(queries), shares, size=min(step, n_resamples - start))
@@ -162,8 +160,6 @@ def _nan_mean(values: Float) -> Float:
 # Scores of candidates by models that have not seen their documents, for every alpha, inside folds and outside.
 
 LEARNERS = ("rls", "rankrls")
-OCTAVES = 2.5
-"""How far two alphas of "auto" are apart, in powers of two."""
 SCORINGS = ("auc", "f")
 
 
@@ -205,7 +201,7 @@ class Learning:
         if self.ranks:
             graph = ScoredQueries(zeros, Queries.from_labels(None, len(K)), query_weight="items")
         scale = alpha_scale(FullKernel(Kernel("precomputed"), K), graph)
-        return AlphaGrid.around(scale, whole=whole, step=OCTAVES)
+        return AlphaGrid.around(scale, whole=whole, step=2.5)
 
     @property
     def ranks(self) -> bool:
