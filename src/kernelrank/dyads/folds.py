@@ -50,6 +50,13 @@ class LeavingDyads:
         leaving.ravel()[self.cells] = True
         return leaving
 
+    def crossing(self, shape: tuple[int, int]) -> tuple[tuple[Index, Index], tuple[Index, Index], tuple[Index, Index]]:
+        """Return the cells that are predicted, the objects that these need, and where among them the cells are."""
+        rows, columns = np.divmod(self.predicted, shape[1])
+        row_objects, row_places = np.unique(rows, return_inverse=True)
+        column_objects, column_places = np.unique(columns, return_inverse=True)
+        return (rows, columns), (row_objects, column_objects), (row_places, column_places)
+
 
 @dataclass(frozen=True)
 class DyadicFolds:

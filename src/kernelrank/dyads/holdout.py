@@ -252,10 +252,9 @@ def masked_scores(
     Returns: In the setting "cell", unknown cells have the scores of all known cells; otherwise NaN where nothing
     leaves.
     """
-    assert problem.Y is not None
     prepared = _iterative(problem, solver, iteration, regularisations[0])
     known = problem.known()
-    scores = np.full((*problem.Y.shape, len(regularisations)), np.nan)
+    scores = np.full((*problem.matrix.shape, len(regularisations)), np.nan)
     every = np.arange(problem.shape[0]), np.arange(problem.shape[1])
     starts: list[DyadicSolution] = []
     for number, regularisation in enumerate(regularisations):
@@ -265,9 +264,10 @@ def masked_scores(
     scores[known] = np.nan
     for leaving in track(folds.leaving(known), None, "refitting without", noun="folds"):
         without = prepared.without(leaving.mask(problem.shape))
+        cells, objects, places = leaving.crossing(problem.shape)
         for number, regularisation in enumerate(regularisations):
-            solution = without.solve(regularisation, starts[number])
-            _write(scores[..., number], problem, solution, leaving)
+            block = solution_block(problem, without.solve(regularisation, starts[number]), *objects)
+            scores[..., number][cells] = block[places]
     return scores
 
 
@@ -286,14 +286,6 @@ def _iterative(
     return prepared
 
 
-def _write(scores: Float, problem: DyadicProblem, solution: DyadicSolution, leaving: LeavingDyads) -> None:
-    rows, columns = np.divmod(leaving.predicted, problem.shape[1])
-    row_numbers, row_places = np.unique(rows, return_inverse=True)
-    column_numbers, column_places = np.unique(columns, return_inverse=True)
-    block = solution_block(problem, solution, row_numbers, column_numbers)
-    scores[rows, columns] = block[row_places, column_places]
-
-
 def reduced_scores(
     problem: DyadicProblem,
     folds: DyadicFolds,
@@ -305,9 +297,8 @@ def reduced_scores(
 
     Shapes: returns (m1, m2, outputs, regularisations).
     """
-    assert problem.Y is not None
-    known = ~np.isnan(problem.Y)
-    scores = np.full((*problem.Y.shape, len(regularisations)), np.nan)
+    known = ~np.isnan(problem.matrix)
+    scores = np.full((*problem.matrix.shape, len(regularisations)), np.nan)
     for leaving in track(folds.leaving(problem.known()), None, "refitting without", noun="folds"):
         rows = np.setdiff1d(np.arange(problem.shape[0]), leaving.rows)
         columns = np.setdiff1d(np.arange(problem.shape[1]), leaving.columns)
@@ -316,18 +307,15 @@ def reduced_scores(
         part = problem.only(rows, columns)
         tol = min(iteration.tol, HOLDOUT_TOLERANCE)
         solver = prepare(part, "auto", tol=tol, max_iter=iteration.max_iter, regularisation=regularisations[0])
-        cells = np.divmod(leaving.predicted, problem.shape[1])
-        new_rows, row_places = np.unique(cells[0], return_inverse=True)
-        new_columns, column_places = np.unique(cells[1], return_inverse=True)
-        left, right = problem.score_rows(new_rows, new_columns)
+        cells, objects, places = leaving.crossing(problem.shape)
+        left, right = problem.score_rows(*objects)
         left, right = left[:, rows], right[:, columns].T
         solution = None
         for number, regularisation in enumerate(regularisations):
             solution = solver.solve(regularisation, solution)
             assert solution.dual is not None
             for k in range(solution.dual.shape[2]):
-                block = left @ solution.dual[:, :, k] @ right
-                scores[cells[0], cells[1], k, number] = block[row_places, column_places]
+                scores[:, :, k, number][cells] = (left @ solution.dual[:, :, k] @ right)[places]
     return scores
 
 
@@ -353,10 +341,9 @@ def searched_scores(search: DyadicLearner, problem: DyadicProblem, folds: Dyadic
 
     Returns: NaN for dyads in no fold.
     """
-    assert problem.Y is not None
-    scores = np.full(problem.Y.shape, np.nan)
+    scores = np.full(problem.matrix.shape, np.nan)
     for leaving in folds.leaving(problem.known()):
-        Y = problem.Y.copy()
+        Y = problem.matrix.copy()
         Y[leaving.mask(problem.shape)] = np.nan
         known: NDArray[np.bool_] = np.asarray(~np.isnan(Y).all(axis=2))
         kept = [np.flatnonzero(known.any(axis=1 - side)) for side in (0, 1)]
@@ -367,11 +354,10 @@ def searched_scores(search: DyadicLearner, problem: DyadicProblem, folds: Dyadic
         model = clone(search).set_params(**_kernels(search, problem))
         rows = _taken(problem.rows, kept[0], kept[0])
         model.fit(rows, None if folds.one_set else _taken(problem.columns, kept[1], kept[1]), Y[np.ix_(*kept)])
-        at = np.divmod(leaving.predicted, problem.shape[1])
-        new = [np.unique(numbers, return_inverse=True) for numbers in at]
-        sides = zip((problem.rows, problem.columns), new, kept, strict=True)
-        block = model.predict(*(_taken(side, numbers, fitted) for side, (numbers, _), fitted in sides))
-        scores[at] = block.reshape(*block.shape[:2], -1)[new[0][1], new[1][1]]
+        cells, objects, places = leaving.crossing(problem.shape)
+        sides = zip((problem.rows, problem.columns), objects, kept, strict=True)
+        block = model.predict(*(_taken(side, numbers, fitted) for side, numbers, fitted in sides))
+        scores[cells] = block.reshape(*block.shape[:2], -1)[places]
     return scores
 
 

@@ -92,6 +92,12 @@ class DyadicProblem:
     one_output: bool = True
 
     @property
+    def matrix(self) -> Float:
+        """Y of a problem that was given one."""
+        assert self.Y is not None
+        return self.Y
+
+    @property
     def complete(self) -> bool:
         """Whether every cell is known once."""
         return not self.cells
@@ -169,13 +175,11 @@ class DyadicProblem:
 
     def known(self) -> NDArray[np.bool_]:
         """Return whether a cell has a score in any output, (m₁, m₂)."""
-        assert self.Y is not None
-        return np.asarray(~np.isnan(self.Y).all(axis=2))
+        return np.asarray(~np.isnan(self.matrix).all(axis=2))
 
     def only(self, rows: Index, columns: Index) -> DyadicProblem:
         """Return the problem of some objects; with one set of objects, rows and columns are the same ones."""
-        assert self.Y is not None
-        Y = self.Y[np.ix_(rows, columns)]
+        Y = self.matrix[np.ix_(rows, columns)]
         sides = (self.rows.only(rows),) * 2
         if self.columns is not self.rows:
             sides = sides[0], self.columns.only(columns)
@@ -189,10 +193,9 @@ class DyadicProblem:
 
     def turned(self) -> DyadicProblem:
         """Return the problem with rows and columns exchanged."""
-        assert self.Y is not None
         other: dict[str, Ranked] = {"rows": "columns", "columns": "rows"}
         ranked = None if self.ranked is None else other[self.ranked]
-        Y = self.Y.swapaxes(0, 1)
+        Y = self.matrix.swapaxes(0, 1)
         cells = tuple(KnownCells.by_output(Y)) if self.cells else ()
         return replace(self, rows=self.columns, columns=self.rows, Y=Y, cells=cells, ranked=ranked)
 

@@ -38,8 +38,7 @@ class DyadicScoring:
     """
 
     def __init__(self, problem: DyadicProblem, scoring: Any, per: str) -> None:
-        assert problem.Y is not None
-        self.truth = problem.Y
+        self.truth = problem.matrix
         if problem.relation == "reciprocal":
             self.truth = self.truth.copy()
             self.truth[np.diag_indices(problem.shape[0])] = np.nan

@@ -60,8 +60,7 @@ class CompleteHoldout:
 
         Shapes: returns (m1, m2, outputs, regularisations).
         """
-        assert self.problem.Y is not None
-        scores = np.full((*self.problem.Y.shape, len(regularisations)), np.nan)
+        scores = np.full((*self.problem.matrix.shape, len(regularisations)), np.nan)
         if folds.setting == "both":
             self._both(folds, regularisations, scores)
             return scores
@@ -96,46 +95,35 @@ class CompleteHoldout:
 
     def _cells(self, folds: DyadicFolds, regularisation: Regularisation, output: int) -> Float:
         problem, P1, P2 = self.problem, self.rows.P, self.columns.P
-        assert problem.Y is not None
         S = self._shrinkage(regularisation)
         T = self.rotated[:, :, output] * S
         if problem.ranked is not None:
             weights = problem.omega(problem.shape[1] - np.array([0.0, 1.0]))
             # The one cell that is left of a row of two is compared with nothing, at whatever weight.
             noise = regularisation.both / np.where(weights > 0, weights, 1.0)
-            return ranked_cells(self.rows, self.columns, problem.Y[:, :, output], T, S, noise)
+            return ranked_cells(self.rows, self.columns, problem.matrix[:, :, output], T, S, noise)
         if folds.cells is None:
-            return np.asarray(problem.Y[:, :, output] - cell_residuals(P1, P2, T, S))
+            return np.asarray(problem.matrix[:, :, output] - cell_residuals(P1, P2, T, S))
         A, scores = P1 @ T @ P2.T, np.full(problem.shape, np.nan)
         for cells in folds.cells:
             rows, columns = np.divmod(cells, problem.shape[1])
             residuals = few_cell_residuals(P1, P2, S, A, rows, columns)
-            scores[rows, columns] = problem.Y[rows, columns, output] - residuals
+            scores[rows, columns] = problem.matrix[rows, columns, output] - residuals
         return scores
 
     def _rows(self, folds: DyadicFolds, regularisation: Regularisation, output: int) -> Float:
-        S = self._shrinkage(regularisation)
-        T = self.rotated[:, :, output] * S
         if self.problem.ranked is not None:
-            return _inside(new_object_coefficients(self.rows, T, S, folds.rows) @ self.columns.V.T, folds.rows)
-        assert self.problem.Y is not None
-        Z = new_object_residuals(self.rows.P, T, S, folds.rows)
-        return _inside(self.problem.Y[:, :, output] - Z @ self.columns.P.T, folds.rows)
+            return self._new_rows(folds.rows, regularisation, output)
+        S = self._shrinkage(regularisation)
+        Z = new_object_residuals(self.rows.P, self.rotated[:, :, output] * S, S, folds.rows)
+        return _inside(self.problem.matrix[:, :, output] - Z @ self.columns.P.T, folds.rows)
 
     def _columns(self, folds: DyadicFolds, regularisation: Regularisation, output: int) -> Float:
-        scores = np.empty(self.problem.shape)
-        for lost, same_size in _by_size(folds.columns).items():
-            S = self._shrinkage(regularisation, lost)
-            T = self.rotated[:, :, output] * S
-            objects = slice(None) if same_size is None else np.concatenate(same_size)
-            if self.problem.ranked is not None:
-                phi = new_object_coefficients(self.columns, T.T, S.T, same_size)[objects]
-                scores[:, objects] = self.rows.V @ phi.T
-            else:
-                assert self.problem.Y is not None
-                Z = new_object_residuals(self.columns.P, T.T, S.T, same_size)[objects]
-                scores[:, objects] = self.problem.Y[:, objects, output] - self.rows.P @ Z.T
-        return _inside(scores.T, folds.columns).T
+        if self.problem.ranked is not None:
+            return self._new_columns(folds.columns, regularisation, output)
+        S = self._shrinkage(regularisation)
+        Z = new_object_residuals(self.columns.P, (self.rotated[:, :, output] * S).T, S.T, folds.columns)
+        return _inside(self.problem.matrix[:, :, output].T - Z @ self.rows.P.T, folds.columns).T
 
     def _both(self, folds: DyadicFolds, regularisations: Sequence[Regularisation], scores: Float) -> None:
         """Decompose the side without each of its folds for which that costs less."""
@@ -164,14 +152,13 @@ class CompleteHoldout:
         scores: Float,
     ) -> None:
         """Decompose each side without each of its folds, and solve for every pair of folds."""
-        assert self.problem.Y is not None
         without_columns = [self._without_columns(fold) for fold in column_folds]
         every = np.arange(self.problem.shape[1])
         for rows in row_folds:
             kept = np.setdiff1d(np.arange(self.problem.shape[0]), rows)
             side = RotatedSide.of_part(self.problem.rows, kept, rows, centred=False)
             for k in range(self.problem.n_outputs):
-                turned = side.P.T @ self.problem.Y[kept, :, k]
+                turned = side.P.T @ self.problem.matrix[kept, :, k]
                 for columns, part in zip(column_folds, without_columns, strict=True):
                     rotated = turned[:, np.setdiff1d(every, columns)] @ part.columns.P
                     for number, regularisation in enumerate(regularisations):
@@ -195,16 +182,14 @@ class CompleteHoldout:
         return _inside(phi @ self.rows.V.T, folds).T
 
     def _without_columns(self, fold: Index) -> CompleteHoldout:
-        assert self.problem.Y is not None
         kept = np.setdiff1d(np.arange(self.problem.shape[1]), fold)
         columns = RotatedSide.of_part(self.problem.columns, kept, fold, centred=self.problem.ranked is not None)
-        return replace(self, columns=columns, rotated=_rotated(self.rows.P, self.problem.Y[:, kept], columns.P))
+        return replace(self, columns=columns, rotated=_rotated(self.rows.P, self.problem.matrix[:, kept], columns.P))
 
     def _without_rows(self, fold: Index) -> CompleteHoldout:
-        assert self.problem.Y is not None
         kept = np.setdiff1d(np.arange(self.problem.shape[0]), fold)
         rows = RotatedSide.of_part(self.problem.rows, kept, fold, centred=False)
-        return replace(self, rows=rows, rotated=_rotated(rows.P, self.problem.Y[kept], self.columns.P))
+        return replace(self, rows=rows, rotated=_rotated(rows.P, self.problem.matrix[kept], self.columns.P))
 
 
 def _rotated(P1: Float, Y: Float, P2: Float) -> Float:
@@ -462,8 +447,7 @@ class OneSetHoldout:
 
     def scores(self, folds: DyadicFolds, regularisations: Sequence[Regularisation]) -> Float:
         """Return every cell as if it were new, (m, m, outputs, regularisations): O(m⁴) time for each."""
-        assert self.problem.Y is not None
-        U, Y = self.problem.row_spectrum.eigenvectors, self.problem.Y
+        U, Y = self.problem.row_spectrum.eigenvectors, self.problem.matrix
         scores = np.empty((*Y.shape, len(regularisations)))
         for number, regularisation in enumerate(regularisations):
             S = self.problem.shrinkage(regularisation)
@@ -549,8 +533,7 @@ class TwoStepHoldout:
 
     def scores(self, folds: DyadicFolds, regularisations: Sequence[Regularisation]) -> Float:
         """Return every cell as if it were new, (m₁, m₂, outputs, regularisations); NaN outside the folds."""
-        assert self.problem.Y is not None
-        scores = np.full((*self.problem.Y.shape, len(regularisations)), np.nan)
+        scores = np.full((*self.problem.matrix.shape, len(regularisations)), np.nan)
         for number, regularisation in enumerate(regularisations):
             sides = TwoStepInverses(
                 _inverse(self.problem.row_spectrum, regularisation.rows),
@@ -558,7 +541,7 @@ class TwoStepHoldout:
                 regularisation,
             )
             for k in range(self.problem.n_outputs):
-                Y = self.problem.Y[:, :, k]
+                Y = self.problem.matrix[:, :, k]
                 if folds.setting == "cell":
                     scores[:, :, k, number] = sides.cells(Y, folds)
                 elif folds.one_set:

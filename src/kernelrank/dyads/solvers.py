@@ -113,9 +113,8 @@ class CompleteSpectral:
     @classmethod
     def prepare(cls, problem: DyadicProblem) -> CompleteSpectral:
         """Decompose both kernels and rotate the scores: O(m₁³ + m₂³ + m₁²m₂ + m₁m₂²)."""
-        assert problem.Y is not None
         U1, U2 = problem.row_spectrum.eigenvectors, problem.column_spectrum.eigenvectors
-        return cls(problem, _each_output(lambda Y: U1.T @ problem.centred(Y) @ U2, problem.Y))
+        return cls(problem, _each_output(lambda Y: U1.T @ problem.centred(Y) @ U2, problem.matrix))
 
     def solve(self, regularisation: Regularisation, start: DyadicSolution | None = None) -> DyadicSolution:  # noqa: ARG002
         """Return the dual coefficients A in two products for each output; there is no use for a start."""
@@ -146,7 +145,6 @@ class CompletePrimal:
     @classmethod
     def prepare(cls, problem: DyadicProblem) -> CompletePrimal:
         """Decompose both scatter matrices: O(m₁m₂d + m₁d₁² + m₂d₂² + d₁³ + d₂³), d the smaller number of features."""
-        assert problem.Y is not None
         rows, columns = problem.rows.items, problem.columns.items
         bases = [
             feature_basis(side, centred=problem.ranked == name)
@@ -156,7 +154,7 @@ class CompletePrimal:
         def rotate(Y: Float) -> Float:
             return bases[0][1].T @ _scatter(rows, problem.centred(Y), columns) @ bases[1][1]
 
-        return cls(problem, bases[0], bases[1], _each_output(rotate, problem.Y))
+        return cls(problem, bases[0], bases[1], _each_output(rotate, problem.matrix))
 
     def solve(self, regularisation: Regularisation, start: DyadicSolution | None = None) -> DyadicSolution:  # noqa: ARG002
         """Return the weights W of products of a feature of each side."""
@@ -310,15 +308,13 @@ class Eigenbasis:
 
     def solve(self, regularisation: Regularisation, start: DyadicSolution | None = None) -> DyadicSolution:
         """Iterate until the residual is small; each step costs four products with the features."""
-        result, n_iter = None, 1
+        first, n_iter = self.systems[0], 1
+        result = np.empty((len(first.rows.back), len(first.columns.back), self.problem.n_outputs))
         for (outputs, _), system in zip(self.problem.output_cells(), self.systems, strict=True):
             begin = None if start is None else start.part(outputs)
             values, steps = system.solve(regularisation, self.iteration, begin)
-            if result is None:
-                result = np.empty((*values.shape[:2], self.problem.n_outputs))
             result[:, :, outputs] = values
             n_iter = max(n_iter, steps)
-        assert result is not None
         check_finite(result)
         if self.primal:
             return DyadicSolution(weights=result, n_iter=n_iter)
