@@ -58,6 +58,8 @@ class GreedySelector(SelectorMixin, KernelLearner):
 
     selects_features: ClassVar[bool] = True
     criterion: CriterionName
+    _without_queries: ClassVar[Criterion] = "leave_pair_out"
+    """What "auto" holds out of a single query."""
 
     # A linear model of all items is what every kernel learner can be.
     kernel = "linear"
@@ -87,9 +89,16 @@ class GreedySelector(SelectorMixin, KernelLearner):
     def _problem(self, X: Matrix, graph: ScoredComparisons, queries: Queries, criterion: Criterion) -> SelectionProblem:
         """Make the problem that features are selected for."""
 
-    @abstractmethod
     def _criterion(self, queries: Queries) -> Criterion:
         """Return what is held out; raise an error if that is impossible."""
+        if self.criterion == "auto":
+            return "leave_query_out" if len(queries) > 1 else self._without_queries
+        if self.criterion == "leave_query_out" and len(queries) < 2:
+            raise InvalidInputError(
+                "Expected at least two queries for criterion='leave_query_out'; got one. Pass qid, or use "
+                f"criterion={self._without_queries!r}."
+            )
+        return self.criterion
 
     @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
@@ -325,18 +334,8 @@ class GreedyRankRLS(GreedySelector, Ranker):
     ) -> None:
         keep_parameters(self, locals())
 
-    def _criterion(self, queries: Queries) -> Criterion:
-        if self.criterion == "auto":
-            return "leave_query_out" if len(queries) > 1 else "leave_pair_out"
-        if self.criterion == "leave_query_out" and len(queries) < 2:
-            raise InvalidInputError(
-                "Expected at least two queries for criterion='leave_query_out'; got one. Pass qid, or use "
-                "criterion='leave_pair_out'."
-            )
-        return self.criterion
-
     def _problem(self, X: Matrix, graph: ScoredComparisons, queries: Queries, criterion: Criterion) -> SelectionProblem:  # noqa: ARG002
-        return SelectionProblem.of_scores(X, graph.scores, queries, graph.weight, self.query_weight, dtype=self.dtype)
+        return SelectionProblem.of(X, graph, queries, self.query_weight, self.dtype)
 
 
 # Greedy RLS -----------------------------------------------------------------------------------------------------------
@@ -385,17 +384,9 @@ class GreedyRLS(GreedySelector, Regressor):
     array([3, 7])
     """
 
-    def _criterion(self, queries: Queries) -> Criterion:
-        if self.criterion == "auto":
-            return "leave_query_out" if len(queries) > 1 else "leave_one_out"
-        if self.criterion == "leave_query_out" and len(queries) < 2:
-            raise InvalidInputError(
-                "Expected at least two queries for criterion='leave_query_out'; got one. Pass qid, or use "
-                "criterion='leave_one_out'."
-            )
-        return self.criterion
+    _without_queries: ClassVar[Criterion] = "leave_one_out"
 
     def _problem(self, X: Matrix, graph: ScoredComparisons, queries: Queries, criterion: Criterion) -> SelectionProblem:
         if criterion != "leave_query_out":
             queries = Queries(np.zeros(queries.n_items, dtype=np.int64), queries.labels[:1])
-        return SelectionProblem.of_items(X, graph.scores, queries, graph.weight, dtype=self.dtype)
+        return SelectionProblem.of(X, graph, queries, None, self.dtype)

@@ -34,7 +34,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from kernelrank.base.arrays import Float, Index, Matrix, available_bytes, blocks, in_gigabytes, is_sparse
 from kernelrank.base.labels import ItemSets, Queries
-from kernelrank.comparisons import ItemScores, ScoredQueries
+from kernelrank.comparisons import ItemScores, ScoredComparisons, ScoredQueries
 from kernelrank.comparisons.scored import QueryWeight, item_squares, pair_weight
 from kernelrank.errors import InvalidInputError
 from kernelrank.selection.sweeps import (
@@ -82,13 +82,15 @@ class ChosenColumns:
 
     def coefficients(self, alpha: float) -> Float:
         """Return the coefficients for an alpha, shape (k, outputs)."""
-        factor = cho_factor(self.gram + alpha * np.eye(len(self.gram)), lower=True)
-        return np.asarray(cho_solve(factor, self.right))
+        return self._solve(alpha, self.right)
 
     def inverse(self, alpha: float) -> Float:
         """Return ``(Z_Sᵀ Z_S + alpha I)⁻¹``."""
+        return self._solve(alpha, np.eye(len(self.gram)))
+
+    def _solve(self, alpha: float, right: Float) -> Float:
         factor = cho_factor(self.gram + alpha * np.eye(len(self.gram)), lower=True)
-        return np.asarray(cho_solve(factor, np.eye(len(self.gram))))
+        return np.asarray(cho_solve(factor, right))
 
 
 @dataclass(frozen=True)
@@ -261,6 +263,31 @@ class HeldOutState(ABC):
         """Copy what a subclass changes, for some columns."""
 
 
+class ResidualState(HeldOutState):
+    """A state that keeps Γ, or its diagonal, and the residuals ``e = Γ y`` for items or pairs that are held out."""
+
+    Gamma: Float
+    e: Float
+
+    @abstractmethod
+    def _square(self, u: Float) -> Float:
+        """Return what is kept of ``u uᵀ``."""
+
+    def _shift(self, u: Float, d: float, g: Float) -> None:
+        """Take ``u uᵀ / d`` from Γ and ``u g / d`` from e."""
+        self.Gamma -= self._square(u) / d
+        self.e -= np.outer(g / d, u)
+
+    def _change_own(self, place: int) -> None:
+        self._shift(self.U[:, place].astype(np.float64), float(self.d[place]), self.g[:, place])
+
+    def _undo_own(self, chosen: ChosenColumns, place: int, removed: RemovedColumn) -> None:  # noqa: ARG002
+        self._shift(removed.u, -removed.d, removed.g)
+
+    def _copy_own(self, places: Index) -> None:  # noqa: ARG002
+        self.Gamma, self.e = self.Gamma.copy(), self.e.copy()
+
+
 # Item state -----------------------------------------------------------------------------------------------------------
 #
 # Leave-one-out: the error of every column when each item of plain RLS is held out in turn.
@@ -270,13 +297,13 @@ class HeldOutState(ABC):
 # ``ũ_j ũ_jᵀ / d_j`` and e loses ``ũ_j g_j / d_j``: only the diagonal of Γ is needed, and O(m) a column.
 
 
-class ItemState(HeldOutState):
+class ItemState(ResidualState):
     """Hold each item out; see `HeldOutState`."""
 
     def __init__(self, problem: SelectionProblem, alpha: float, columns: Index, **options: Any) -> None:
         self._root = np.sqrt(problem.graph.weight)
         super().__init__(problem, alpha, columns, **options)
-        self.gamma = problem.graph.weight.copy()
+        self.Gamma = problem.graph.weight.copy()
         self.e = self._root * self.target.T
 
     @property
@@ -285,36 +312,15 @@ class ItemState(HeldOutState):
 
     def _sweep(self, first: int, last: int, errors: Float) -> None:
         weight = self.problem.graph.weight
-        sweep_items(
-            self.U,
-            first,
-            last,
-            self.tau,
-            self.h,
-            self.gamma,
-            weight,
-            self.e,
-            self.d,
-            self.g,
-            errors,
-            np.empty((2, WIDTH)),
-        )
+        work = np.empty((2, WIDTH))
+        sweep_items(self.U, first, last, self.tau, self.h, self.Gamma, weight, self.e, self.d, self.g, errors, work)
 
     def losses(self) -> Float:
         """Return the loss of each item."""
-        return np.asarray(self.problem.graph.weight * ((self.e / self.gamma) ** 2).sum(axis=0))
+        return np.asarray(self.problem.graph.weight * ((self.e / self.Gamma) ** 2).sum(axis=0))
 
-    def _undo_own(self, chosen: ChosenColumns, place: int, removed: RemovedColumn) -> None:  # noqa: ARG002
-        self.gamma += removed.u**2 / removed.d
-        self.e += np.outer(removed.g / removed.d, removed.u)
-
-    def _change_own(self, place: int) -> None:
-        u, d = self.U[:, place].astype(np.float64), self.d[place]
-        self.gamma -= u * u / d
-        self.e -= np.outer(self.g[:, place] / d, u)
-
-    def _copy_own(self, places: Index) -> None:  # noqa: ARG002
-        self.gamma, self.e = self.gamma.copy(), self.e.copy()
+    def _square(self, u: Float) -> Float:
+        return u * u
 
 
 # Pair state -----------------------------------------------------------------------------------------------------------
@@ -356,7 +362,7 @@ LEAST_ITEMS = 4
 """How many items there must be, so that two can be compared without a pair."""
 
 
-class PairState(HeldOutState):
+class PairState(ResidualState):
     """Hold each pair out; see `HeldOutState`."""
 
     dependence = 2.0  # each pair belongs to two items
@@ -407,22 +413,10 @@ class PairState(HeldOutState):
         return self._root
 
     def _sweep(self, first: int, last: int, errors: Float) -> None:
-        sweep_pairs(
-            self.U,
-            first,
-            last,
-            self.tau,
-            self.h,
-            self.Gamma,
-            self.begin,
-            self.weight,
-            self.e,
-            self.d,
-            self.g,
-            errors,
-            np.zeros((self.problem.n_items, 4, LANES)),
-            np.empty((2, LANES)),
-        )
+        held_out = self.Gamma, self.begin, self.weight, self.e
+        sums = np.zeros((self.problem.n_items, 4, LANES))
+        work = np.empty((2, LANES))
+        sweep_pairs(self.U, first, last, self.tau, self.h, *held_out, self.d, self.g, errors, sums, work)
 
     def _missed(self, i: int) -> Float:
         """Return the errors of the differences of item i to those before it in its query, shape (outputs, partners)."""
@@ -452,17 +446,8 @@ class PairState(HeldOutState):
             total += float(weight.sum())
         return right / total if total > 0 else float("nan")
 
-    def _undo_own(self, chosen: ChosenColumns, place: int, removed: RemovedColumn) -> None:  # noqa: ARG002
-        self.Gamma += np.outer(removed.u / removed.d, removed.u)
-        self.e += np.outer(removed.g / removed.d, removed.u)
-
-    def _change_own(self, place: int) -> None:
-        u, d = self.U[:, place].astype(np.float64), self.d[place]
-        self.Gamma -= np.outer(u / d, u)
-        self.e -= np.outer(self.g[:, place] / d, u)
-
-    def _copy_own(self, places: Index) -> None:  # noqa: ARG002
-        self.Gamma, self.e = self.Gamma.copy(), self.e.copy()
+    def _square(self, u: Float) -> Float:
+        return np.outer(u, u)
 
 
 # Query state ----------------------------------------------------------------------------------------------------------
@@ -504,22 +489,8 @@ class QueryState(HeldOutState):
         self._known: tuple[ChosenColumns | None, Float] = (None, np.empty(0))
 
     def _sweep(self, first: int, last: int, errors: Float) -> None:
-        sweep_queries(
-            self.U,
-            self.W,
-            self.bounds,
-            first,
-            last,
-            self.tau,
-            self.h,
-            self.y,
-            self.b,
-            self.c,
-            self.d,
-            self.g,
-            errors,
-            np.empty((3, WIDTH)),
-        )
+        change, work = (self.tau, self.h, self.y, self.b), np.empty((3, WIDTH))
+        sweep_queries(self.U, self.W, self.bounds, first, last, *change, self.c, self.d, self.g, errors, work)
 
     def _settle(self) -> None:
         super()._settle()
@@ -621,24 +592,9 @@ class WeightedPairState(PairState):
         self._errors = None
 
     def _sweep(self, first: int, last: int, errors: Float) -> None:
-        sweep_weighted_pairs(
-            self.U,
-            first,
-            last,
-            self._Y,
-            self._values,
-            self._rotated,
-            self._right,
-            self._ridges,
-            self._root,
-            self._share,
-            self.weight,
-            self._targets,
-            self.d,
-            self.g,
-            errors,
-            np.empty((4, LANES)),
-        )
+        chosen = self._Y, self._values, self._rotated, self._right
+        items = self._ridges, self._root, self._share, self.weight, self._targets
+        sweep_weighted_pairs(self.U, first, last, *chosen, *items, self.d, self.g, errors, np.empty((4, LANES)))
 
     def enter(self, place: int) -> Float:
         """Select a column; return it in root coordinates. O(m n)."""
@@ -694,28 +650,15 @@ class SelectionProblem:
     dtype: DTypeLike = np.float64
 
     @classmethod
-    def of_scores(
-        cls,
-        X: Matrix,
-        scores: Float,
-        queries: Queries,
-        weight: Float | None,
-        query_weight: QueryWeight,
-        dtype: DTypeLike,
+    def of(
+        cls, X: Matrix, graph: ScoredComparisons, queries: Queries, query_weight: QueryWeight | None, dtype: DTypeLike
     ) -> SelectionProblem:
-        """Compare all pairs of each query."""
-        rows, scores, queries, weight = _ordered(scores, queries, weight)
-        graph = ScoredQueries(scores, queries, weight=weight, query_weight=query_weight)
-        return cls(X.tocsc() if is_sparse(X) else X, rows, graph, queries, dtype=dtype)
-
-    @classmethod
-    def of_items(
-        cls, X: Matrix, scores: Float, queries: Queries, weight: Float | None, dtype: DTypeLike
-    ) -> SelectionProblem:
-        """Compare each item with its own score."""
-        rows, scores, queries, weight = _ordered(scores, queries, weight)
-        graph = ItemScores(scores, weight=weight)
-        return cls(X.tocsc() if is_sparse(X) else X, rows, graph, queries, dtype=dtype)
+        """Compare all pairs of each query; without `query_weight` each item with its own score."""
+        rows, scores, queries, weight = _ordered(graph.scores, queries, graph.weight)
+        if query_weight is None:
+            return cls(X.tocsc() if is_sparse(X) else X, rows, ItemScores(scores, weight=weight), queries, dtype=dtype)
+        ordered = ScoredQueries(scores, queries, weight=weight, query_weight=query_weight)
+        return cls(X.tocsc() if is_sparse(X) else X, rows, ordered, queries, dtype=dtype)
 
     @property
     def n_items(self) -> int:
