@@ -402,12 +402,16 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
                 solutions.append(solution)
         fitted = []
         for alpha, solutions in zip(alphas, path, strict=True):
-            model = clone(self).set_params(alpha=float(alpha))
-            for name in ("n_features_in_", "feature_names_in_", "kernel_", "classes_"):
-                if hasattr(self, name):
-                    setattr(model, name, getattr(self, name))
+            model = clone(self).set_params(alpha=float(alpha))._with_items_of(self)
             fitted.append(model._keep(features, graphs, solutions, solver.name, one_output=one_output))
         return fitted
+
+    def _with_items_of(self, learner: KernelLearner) -> Self:
+        """Take over what another learner has learnt of the items alone."""
+        for name in ("n_features_in_", "feature_names_in_", "kernel_", "kernels_", "classes_"):
+            if hasattr(learner, name):
+                setattr(self, name, getattr(learner, name))
+        return self
 
     def _keep(
         self,
@@ -493,14 +497,14 @@ def keep_parameters(learner: Any, arguments: dict[str, Any]) -> None:
     vars(learner).update((name, value) for name, value in arguments.items() if name != "self")
 
 
-def check_alphas(alphas: Any) -> list[float]:
-    """Return a path of alphas as positive floats."""
+def check_alphas(alphas: Any, name: str = "alphas") -> list[float]:
+    """Return a path of alphas, or of another parameter, as positive floats."""
     try:
         values = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"alphas must be positive numbers, got {alphas!r}: {error}") from None
+        raise InvalidInputError(f"{name} must be positive numbers, got {alphas!r}: {error}") from None
     if values.ndim != 1 or len(values) == 0 or not np.all(np.isfinite(values) & (values > 0)):
-        raise InvalidInputError(f"alphas must be positive numbers, got {alphas!r}")
+        raise InvalidInputError(f"{name} must be positive numbers, got {alphas!r}")
     return [float(alpha) for alpha in values]
 
 

@@ -485,10 +485,7 @@ class CoRankRLS(ViewRanker):
         solver = "cholesky" if len(values) == 1 else "spectral"
         fitted = []
         for alpha, w in zip(values, path, strict=True):
-            model = clone(self).set_params(alpha=alpha)
-            for name in ("n_features_in_", "feature_names_in_", "kernels_"):
-                if hasattr(learner, name):
-                    setattr(model, name, getattr(learner, name))
+            model = clone(self).set_params(alpha=alpha)._with_items_of(learner)
             fitted.append(model._keep_views(data, graphs, views, bases, agreement, w, solver))
         return fitted
 
@@ -496,9 +493,6 @@ class CoRankRLS(ViewRanker):
 # Co data --------------------------------------------------------------------------------------------------------------
 #
 # Scored and unscored items, checked, and the bases that views draw from them.
-
-DEFAULT_BASIS = 100
-"""The largest number of basis items of a view whose basis is not given."""
 
 
 @dataclass(frozen=True)
@@ -601,10 +595,8 @@ class CoData:
     def _size(self, number: int, basis: ArrayLike | None, n_views: int) -> int | None:
         """Return how many items a view draws; None if its basis is given."""
         if basis is None:
-            return max(1, min(DEFAULT_BASIS, self.pool_size // n_views))
-        if isinstance(basis, str):
-            if basis != "all":
-                raise InvalidInputError(f"view {number}: a basis is a number, 'all', or items, got {basis!r}")
+            return max(1, min(100, self.pool_size // n_views))
+        if isinstance(basis, str) and basis == "all":
             return self.pool_size
         if np.ndim(basis) > 0 or sparse.issparse(basis):
             return None

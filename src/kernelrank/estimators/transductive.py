@@ -17,7 +17,7 @@ from kernelrank.base.validation import check_scores, check_weight
 from kernelrank.comparisons import ScoredQueries, compare_scores
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
-from kernelrank.estimators.base import FitProgress, KernelLearner, keep_parameters, whole_or_not_at_all
+from kernelrank.estimators.base import FitProgress, KernelLearner, check_alphas, keep_parameters, whole_or_not_at_all
 from kernelrank.estimators.tasks import Ranker, has_two_levels
 from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.transduction import transduce
@@ -185,7 +185,7 @@ n_features_in_
         -----
         As `fit`, with eigenvectors of size v instead of a Cholesky factorisation, and O(v²) for each anchor.
         """
-        values = _check_anchors(anchors)
+        values = np.array(check_alphas(anchors, "anchors"))
         models: list[Self] = [clone(self).set_params(anchor=float(anchor)) for anchor in values]
         clone(self)._fit_anchors(X, y, qid, sample_weight, values, models)
         return models
@@ -228,11 +228,8 @@ n_features_in_
         coefficients = solution.coefficients.reshape(len(solution.coefficients), -1, len(models))
         columns = np.arange(coefficients.shape[1], dtype=np.int64)
         for number, model in enumerate(models):
-            for name in ("n_features_in_", "feature_names_in_", "kernel_"):
-                if hasattr(self, name):
-                    setattr(model, name, getattr(self, name))
             own = replace(solution, coefficients=coefficients[:, :, number])
-            model._keep(features, [(columns, graph)], [own], solver.name, one_output=one_output)
+            model._with_items_of(self)._keep(features, [(columns, graph)], [own], solver.name, one_output=one_output)
 
 
 def _unscored_items(scores: Float, queries: Queries) -> Index:
@@ -268,13 +265,6 @@ def _require_pairs(scores: Float, queries: Queries, weight: Float | None, query_
 def _name(queries: Queries, number: int) -> str:
     label = queries.labels.tolist()[number]
     return "the only query (qid is not given)" if label is None else f"query {label!r}"
-
-
-def _check_anchors(anchors: Any) -> Float:
-    values: Float = np.atleast_1d(np.asarray(anchors, dtype=np.float64))
-    if values.ndim != 1 or len(values) == 0 or not np.all(np.isfinite(values) & (values > 0)):
-        raise InvalidInputError(f"anchors must be positive numbers, got {anchors!r}")
-    return values
 
 
 def _read_folds(cv: int | Sequence[Any] | None, queries: Queries) -> ItemSets:

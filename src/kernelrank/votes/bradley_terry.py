@@ -159,10 +159,7 @@ class VoteLearner(Ranker, ScorePosterior):
         for alpha in alphas:
             solution = newton.solve(problem, alpha, start=start)
             start = solution.unknowns[:, 0]
-            model = clone(self).set_params(alpha=alpha)
-            for name in ("n_features_in_", "feature_names_in_", "kernel_"):
-                if hasattr(self, name):
-                    setattr(model, name, getattr(self, name))
+            model = clone(self).set_params(alpha=alpha)._with_items_of(self)
             path.append(model._keep_votes(problem, solution, newton, judges, queries))
         return path
 
