@@ -17,14 +17,13 @@ from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from kernelrank.base.arrays import Float, Matrix, is_sparse, row_slices
+from kernelrank.base.arrays import Float, Matrix
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
 from kernelrank.base.sklearn_private import fit_context, num_samples
@@ -38,6 +37,7 @@ from kernelrank.data.readers import StoredRanking, open_stored
 from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
 from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet
+from kernelrank.features.map import row_hashes, stir_bits, sums_between
 from kernelrank.solvers import Cholesky
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 from kernelrank.solvers.direct import NormalEquations
@@ -647,11 +647,6 @@ def _same(first: Any, second: Any) -> bool:
 # whether they are dense or sparse (a zero adds nothing), nor how they are cut into blocks. That two different queries
 # have the same fingerprint by chance is very unlikely; there is no protection against items constructed to have it.
 
-Bits: TypeAlias = NDArray[np.uint64]
-
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-FIRST_SHIFT, SECOND_SHIFT = np.uint64(32), np.uint64(29)
-
 
 def query_fingerprints(X: Matrix, scores: Float, weight: Float, queries: Queries) -> list[int]:
     """Return a number for each query that stands for its items, their scores and their weights.
@@ -660,42 +655,10 @@ def query_fingerprints(X: Matrix, scores: Float, weight: Float, queries: Queries
 
     Shapes: X (m, n), scores (m, outputs), weight (m,).
     """
-    rows = _row_sums(X, 20_090_401) + _row_sums(np.column_stack([scores, weight]), 20_110_613)
-    stirred = _stirred(rows)
-    sums: list[int] = _sums_between(stirred if queries.contiguous else stirred[queries.order], queries.bounds).tolist()
+    rows = row_hashes(X, 20_090_401) + row_hashes(np.column_stack([scores, weight]), 20_110_613)
+    stirred = stir_bits(rows)
+    sums: list[int] = sums_between(stirred if queries.contiguous else stirred[queries.order], queries.bounds).tolist()
     return sums
-
-
-def _row_sums(X: Matrix, seed: int) -> Bits:
-    """Return the sum over each row, every number multiplied by the factor of its column."""
-    drawn = np.random.default_rng(seed).integers(2**63, size=(X.shape[1],), dtype=np.uint64)
-    factors = drawn * np.uint64(2) + np.uint64(1)
-    if is_sparse(X):
-        rows = X.tocsr()
-        return _sums_between(_bits(rows.data) * factors[rows.indices], rows.indptr)
-    sums = np.empty(X.shape[0], dtype=np.uint64)
-    for part in row_slices(X):
-        sums[part] = (_bits(np.asarray(X[part], dtype=np.float64)) * factors).sum(axis=1)
-    return sums
-
-
-def _bits(values: Float) -> Bits:
-    """Return the binary digits of numbers, stirred; those of both zeros are zero."""
-    positive = np.ascontiguousarray(values, dtype=np.float64) + 0.0
-    return _stirred(positive.view(np.uint64))
-
-
-def _stirred(bits: Bits) -> Bits:
-    """Let every digit change the lower half: the last ones of a whole number are all zero."""
-    mixed = (bits ^ (bits >> FIRST_SHIFT)) * MULTIPLIER
-    return mixed ^ (mixed >> SECOND_SHIFT)
-
-
-def _sums_between(values: Bits, bounds: NDArray[np.integer]) -> Bits:
-    """Return the sums of consecutive parts, modulo 2⁶⁴, where differences of running sums are exact."""
-    running = np.zeros(len(values) + 1, dtype=np.uint64)
-    np.cumsum(values, out=running[1:])
-    return np.asarray(running[bounds[1:]] - running[bounds[:-1]])
 
 
 # File fit -------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,7 @@ from kernelrank.base.arrays import (
 )
 from kernelrank.comparisons import Comparisons
 
-ODD = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
-"""Odd numbers with bits at random."""
+Bits: TypeAlias = NDArray[np.uint64]
 
 
 class Features(ABC):
@@ -230,7 +229,7 @@ def duplicate_rows(X: Matrix) -> Index:
     """
     if X.shape[0] < 2:
         return np.full(X.shape[0], -1, dtype=np.int64)
-    _, first, group, sizes = np.unique(_sums(X), return_index=True, return_inverse=True, return_counts=True)
+    _, first, group, sizes = np.unique(row_hashes(X, 0), return_index=True, return_inverse=True, return_counts=True)
     alike = np.flatnonzero(sizes[group] > 1)
     heads = first[group[alike]]
     same = np.zeros(len(alike), dtype=bool)
@@ -241,30 +240,36 @@ def duplicate_rows(X: Matrix) -> Index:
     return result
 
 
-def _sums(X: Matrix) -> NDArray[np.uint64]:
-    """Return a number for each row."""
-    keys = np.random.default_rng(0).integers(0, 2**64, size=(X.shape[1],), dtype=np.uint64)
+def row_hashes(X: Matrix, seed: int) -> Bits:
+    """Return a number for each row: its numbers, stirred, times an odd number of their columns, modulo 2⁶⁴."""
+    drawn = np.random.default_rng(seed).integers(2**63, size=(X.shape[1],), dtype=np.uint64)
+    factors = drawn * np.uint64(2) + np.uint64(1)
     if is_sparse(X):
-        column = X.indices if X.format == "csr" else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-        entries = type(X)((_mixed(X.data, keys[column]), X.indices, X.indptr), shape=X.shape)
-        return np.asarray(entries @ np.ones(X.shape[1], dtype=np.uint64))
+        rows = X.tocsr()
+        return sums_between(_bits(rows.data) * factors[rows.indices], rows.indptr)
     sums = np.empty(X.shape[0], dtype=np.uint64)
-    for rows in row_slices(X):
-        sums[rows] = _mixed(X[rows], keys).sum(axis=1)
+    for part in row_slices(X):
+        sums[part] = (_bits(np.asarray(X[part], dtype=np.float64)) * factors).sum(axis=1)
     return sums
 
 
-def _mixed(values: NDArray[np.floating], keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Stir the bits of numbers and the keys of their columns; zero, which may not be stored, gives zero."""
-    numbers = np.array(values, dtype=np.float64, order="C")
-    numbers[numbers == 0.0] = 0.0  # of two signs
-    bits = numbers.view(np.uint64)
-    for odd in ODD:
-        bits ^= bits >> np.uint64(32)
-        bits *= odd
-    bits *= keys | np.uint64(1)
-    bits ^= bits >> np.uint64(29)
-    return bits
+def _bits(values: Float) -> Bits:
+    """Return the binary digits of numbers, stirred; those of both zeros are zero."""
+    positive = np.ascontiguousarray(values, dtype=np.float64) + 0.0
+    return stir_bits(positive.view(np.uint64))
+
+
+def stir_bits(bits: Bits) -> Bits:
+    """Let every digit change the lower half: the last ones of a whole number are all zero."""
+    mixed = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> np.uint64(29))
+
+
+def sums_between(values: Bits, bounds: NDArray[np.integer]) -> Bits:
+    """Return the sums of consecutive parts, modulo 2⁶⁴, where differences of running sums are exact."""
+    running = np.zeros(len(values) + 1, dtype=np.uint64)
+    np.cumsum(values, out=running[1:])
+    return np.asarray(running[bounds[1:]] - running[bounds[:-1]])
 
 
 def _equal(A: Matrix, B: Matrix) -> NDArray[np.bool_]:
