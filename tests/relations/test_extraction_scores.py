@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -7,8 +9,10 @@ from scipy.stats import norm
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
 from kernelrank.errors import InvalidInputError
-from kernelrank.relations.extractor import best_threshold, calibrated_threshold, resampled_threshold, threshold_of_share
+from kernelrank.relations.extractor import best_threshold, resampled_threshold, threshold_of_share
 from kernelrank.relations.scores import ExtractionScores, document_intervals, measure, measure_all_true
+
+largest_expected = partial(best_threshold, calibrated=True)
 
 
 def drawn(seed, m=60, *, ties=False):
@@ -147,23 +151,23 @@ def test_a_calibrated_threshold_has_the_largest_expected_f_score(seed, ties):
         above = scores > threshold
         return 2 * chances[above].sum() / (above.sum() + chances.sum())
 
-    threshold = calibrated_threshold(labels, scores)
+    threshold = largest_expected(labels, scores)
     best = max(expected(other) for other in [*scores.tolist(), scores.min() - 1])
     assert expected(threshold) == pytest.approx(best, abs=1e-9)
     # Scores on another scale, and in another order, are decided on in the same way.
-    assert calibrated_threshold(labels, 1e6 * scores + 5e5) == pytest.approx(1e6 * threshold + 5e5)
-    assert calibrated_threshold(labels[::-1], scores[::-1]) == pytest.approx(threshold, abs=1e-12)
+    assert largest_expected(labels, 1e6 * scores + 5e5) == pytest.approx(1e6 * threshold + 5e5)
+    assert largest_expected(labels[::-1], scores[::-1]) == pytest.approx(threshold, abs=1e-12)
 
 
 def test_a_calibrated_threshold_at_the_edges():
     # Classes that the scores part, by much or by nothing; scores that say nothing, or the contrary; one class.
-    assert calibrated_threshold(np.array([True, True, False, False]), np.array([9.0, 8.0, 1.0, 0.0])) == 4.5
-    assert calibrated_threshold(np.array([True, False, False]), np.zeros(3)) < 0
+    assert largest_expected(np.array([True, True, False, False]), np.array([9.0, 8.0, 1.0, 0.0])) == 4.5
+    assert largest_expected(np.array([True, False, False]), np.zeros(3)) < 0
     labels, scores = drawn(0)
-    assert calibrated_threshold(labels, -scores) < (-scores).min()
-    assert calibrated_threshold(np.array([True, True]), np.array([1.0, 2.0])) < 1.0
+    assert largest_expected(labels, -scores) < (-scores).min()
+    assert largest_expected(np.array([True, True]), np.array([1.0, 2.0])) < 1.0
     with pytest.raises(InvalidInputError, match="at least one pair that interacts"):
-        calibrated_threshold(np.array([False, False]), np.array([1.0, 2.0]))
+        largest_expected(np.array([False, False]), np.array([1.0, 2.0]))
 
 
 def test_a_resampled_threshold_with_little_to_draw_from():

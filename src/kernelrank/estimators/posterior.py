@@ -152,13 +152,16 @@ class ScorePosterior(KernelLearner):
         kernel = self._kernel()
         if hasattr(self, "coef_") or kernel.precomputed:
             return None
-        K = kernel.matrix(self._precision_basis())
-        lower = np.linalg.cholesky(K + 1e-14 * float(np.diagonal(K).max()) * np.eye(len(K)))
-        return np.asarray(solve_triangular(lower, rows.T, lower=True, check_finite=False))
+        return np.asarray(solve_triangular(self._basis_root(), rows.T, lower=True, check_finite=False))
 
     def _precision_basis(self) -> Matrix:
         assert self.X_fit_ is not None
         return self.X_fit_[self.precision_items_]
+
+    def _basis_root(self) -> Float:
+        """Return ``Uᵀ``, the lower factor of the kernel of the basis."""
+        K = self._kernel().matrix(self._precision_basis())
+        return np.asarray(np.linalg.cholesky(K + 1e-14 * float(np.diagonal(K).max()) * np.eye(len(K))))
 
     def _coefficient_rows(self, X: Any) -> Float:
         """Return what the coefficients of the precision are multiplied by to score items, shape (t, s)."""
@@ -409,8 +412,7 @@ class PreferencePosterior(ScorePosterior):
                 w = np.linalg.pinv(np.diag(metric) if metric.ndim == 1 else metric) @ w
             return V, np.maximum(values - alpha, 0.0), V.T @ w
         basis = self._precision_basis()
-        K = self._kernel().matrix(basis)
-        root = np.linalg.cholesky(K + 1e-14 * float(np.diagonal(K).max()) * np.eye(len(K)))
+        root = self._basis_root()
         half = solve_triangular(root, A, lower=True, check_finite=False)
         values, U = np.linalg.eigh(solve_triangular(root, half.T, lower=True, check_finite=False))
         V = solve_triangular(root, U, lower=True, trans="T", check_finite=False)

@@ -99,7 +99,7 @@ def candidates_of(
     found = []
     for first, second in combinations(range(len(sentence.mentions)), 2):
         one, other = sentence.mentions[first], sentence.mentions[second]
-        reason = unusable.get(one.id) or unusable.get(other.id)
+        reason = (unusable.get(one.id) or unusable.get(other.id)) if sentence.dependencies else NO_PARSE
         if reason:
             skipped[reason] += 1
             continue

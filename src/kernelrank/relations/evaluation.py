@@ -30,6 +30,7 @@ from kernelrank.relations.extractor import (
     threshold_of_share,
 )
 from kernelrank.relations.scores import (
+    MEASURES,
     ExtractionScores,
     Learning,
     document_intervals,
@@ -72,9 +73,7 @@ class CrossValidation(Result):
         ]
 
     def _chart(self) -> Estimates:
-        found, names = self.pooled(), {"precision": "precision", "recall": "recall", "f": "F-score", "auc": "AUC"}
-        ends = self.intervals()
-        return Estimates([(name, getattr(found, key), *ends[key]) for key, name in names.items()], "held-out value")
+        return _estimates(self.pooled(), self.intervals())
 
     def _columns(self) -> dict[str, Any]:
         columns = {"document": self.documents, "fold": self.folds, "label": self.labels, "score": self.scores}
@@ -125,6 +124,11 @@ class CrossValidation(Result):
         """Resample documents for intervals of the pooled measures; see `document_intervals`."""
         decided = self.decisions(rule)
         return document_intervals(self.labels, self.scores, decided, self.documents, self.folds, confidence=confidence)
+
+
+def _estimates(found: ExtractionScores, ends: dict[str, Interval]) -> Estimates:
+    """Return measures with their intervals as a chart."""
+    return Estimates([(name, getattr(found, key), *ends[key]) for key, name in MEASURES.items()], "held-out value")
 
 
 def cross_validate(
@@ -303,9 +307,7 @@ class CrossCorpus(Result):
         ]
 
     def _chart(self) -> Estimates:
-        found, names = self.measure(), {"precision": "precision", "recall": "recall", "f": "F-score", "auc": "AUC"}
-        ends = self.intervals()
-        return Estimates([(name, getattr(found, key), *ends[key]) for key, name in names.items()], "held-out value")
+        return _estimates(self.measure(), self.intervals())
 
     def _columns(self) -> dict[str, Any]:
         columns = {"document": self.documents, "label": self.labels, "score": self.scores}

@@ -214,14 +214,14 @@ class RelationExtractor(BaseEstimator):
         check_is_fitted(self)
         if rule not in RULES:
             raise InvalidInputError(f"the rule must be one of {', '.join(RULES)}, got {rule!r}")
-        if rule == "calibrated":
-            return float(self.threshold_)
-        if rule == "resampled":
-            return float(self.resampled_threshold_)
-        if rule == "training":
-            return float(self.training_threshold_)
-        if rule == "zero":
-            return 0.0
+        fixed = {
+            "calibrated": self.threshold_,
+            "resampled": self.resampled_threshold_,
+            "training": self.training_threshold_,
+            "zero": 0.0,
+        }
+        if rule in fixed:
+            return float(fixed[rule])
         if scores is None or not len(scores):
             raise InvalidInputError("the rule 'proportion' needs the scores of the candidates")
         return threshold_of_share(scores, self.share_ if share is None else share)
@@ -377,25 +377,16 @@ Rule = Literal["calibrated", "resampled", "training", "zero", "proportion"]
 RULES: tuple[Rule, ...] = ("calibrated", "resampled", "training", "zero", "proportion")
 
 
-def best_threshold(labels: NDArray[np.bool_], scores: Float) -> float:
+def best_threshold(labels: NDArray[np.bool_], scores: Float, *, calibrated: bool = False) -> float:
     """Find the threshold with the largest F-score, halfway between two scores. Time O(m log m).
+
+    If `calibrated`, the largest expected F-score, by probabilities calibrated on the scores.
 
     Shapes: labels (m,), scores (m,).
     """
     if not labels.any():
         raise InvalidInputError("a threshold needs at least one pair that interacts")
-    return _largest_f(labels, scores)
-
-
-def calibrated_threshold(labels: NDArray[np.bool_], scores: Float) -> float:
-    """Find the threshold with the largest expected F-score, by probabilities calibrated on the scores. O(m log m)."""
-    if not labels.any():
-        raise InvalidInputError("a threshold needs at least one pair that interacts")
-    return _largest_f(_probabilities(labels, scores), scores)
-
-
-def _largest_f(chances: NDArray[Any], scores: Float) -> float:
-    """Return the threshold with the largest F-score if items are positive with these chances: 0 or 1 are known."""
+    chances = _probabilities(labels, scores) if calibrated else labels
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     found = np.cumsum(chances[order])
@@ -564,7 +555,7 @@ def choose(
     place, results = choose_alpha(learning, labels, held_out)
     scores = held_out[place]
     thresholds: dict[Rule, float] = {
-        "calibrated": calibrated_threshold(labels, scores),
+        "calibrated": best_threshold(labels, scores, calibrated=True),
         "resampled": resampled_threshold(labels, scores, documents),
         "training": best_threshold(labels, scores),
     }

@@ -29,7 +29,6 @@ from xml.etree.ElementTree import Element
 from kernelrank.data.text import DECOMPRESSORS, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
 from kernelrank.relations.corpus import (
-    NO_PARSE,
     NO_TOKEN,
     OTHER_TEXT,
     SELF_INTERACTION,
@@ -154,8 +153,6 @@ class _Block:
         tokens, place_of = self._tokens(text, pos)
         links = tuple(self._dependencies(place_of, enhanced=enhanced))
         mentions, unusable = self._mentions(about, text, tokens)
-        if not links:
-            unusable = dict.fromkeys(about.spans, NO_PARSE)
         sentence = Sentence(self.sentence, self.document or self.sentence, text, tokens, links, mentions)
         return sentence, candidates_of(sentence, about.labels, unusable, skipped)
 
@@ -428,8 +425,6 @@ class _Reader:
         tokens, place_of = self._tokens(tokenization, name, len(text))
         dependencies = self._dependencies(parse, name, place_of)
         mentions, unusable = self._mentions(element, name, text, tokens)
-        if not dependencies:
-            unusable = dict.fromkeys((mention.id for mention in mentions), NO_PARSE)
         try:
             sentence = Sentence(name, document, text, tokens, dependencies, mentions)
         except InvalidInputError as error:
@@ -610,11 +605,8 @@ def from_spacy(
         if name is None:
             raise InvalidInputError(f"expected a name for each document; got {number} names")
         for sentence in _sentences(document, name, types):
-            unusable = {}
-            if not sentence.dependencies:
-                unusable = dict.fromkeys((mention.id for mention in sentence.mentions), NO_PARSE)
             sentences.append(sentence)
-            candidates += candidates_of(sentence, {}, unusable, skipped)
+            candidates += candidates_of(sentence, {}, {}, skipped)
     return Corpus("spaCy", tuple(sentences), tuple(candidates), dict(skipped))
 
 

@@ -27,7 +27,8 @@ from kernelrank.metrics.intervals import FIXED, Interval, percentile_interval
 from kernelrank.model_selection import leave_one_out
 from kernelrank.model_selection.alpha_grid import AlphaGrid, UnlabelledGraph, alpha_scale, is_auto
 
-MEASURES = ("precision", "recall", "f", "auc")
+MEASURES = {"precision": "precision", "recall": "recall", "f": "F-score", "auc": "AUC"}
+"""The measures of an extraction, and what people call them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,11 +46,10 @@ class ExtractionScores(Result):
         )
 
     def _facts(self) -> list[tuple[str, str]]:
-        names = {"precision": "precision", "recall": "recall", "f": "F-score", "auc": "AUC"}
-        return [(name, f"{100 * getattr(self, key):.1f}%") for key, name in names.items()]
+        return [(name, f"{100 * getattr(self, key):.1f}%") for key, name in MEASURES.items()]
 
     def _chart(self) -> Bars:
-        return Bars(["precision", "recall", "F-score", "AUC"], [self.precision, self.recall, self.f, self.auc], "value")
+        return Bars(list(MEASURES.values()), [getattr(self, key) for key in MEASURES], "value")
 
     def _columns(self) -> dict[str, Any]:
         return {name: [getattr(self, name)] for name in MEASURES}
