@@ -303,8 +303,6 @@ class Regressor(RegressorMixin, KernelLearner):
         Queries.from_labels(qid, len(predicted))
         weight = check_weight(sample_weight, len(predicted))
         truth = check_scores(y, len(predicted), allow_missing=self.missing == "ignore")
-        if not np.isnan(truth).any():
-            return float(r2_score(truth, predicted, sample_weight=weight))
         truth, predicted = truth.reshape(len(truth), -1), predicted.reshape(len(truth), -1)
         scored = ~np.isnan(truth)
         return float(

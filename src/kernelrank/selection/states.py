@@ -594,7 +594,8 @@ class WeightedPairState(PairState):
     def _sweep(self, first: int, last: int, errors: Float) -> None:
         chosen = self._Y, self._values, self._rotated, self._right
         items = self.weight, self._targets, self.d, self.g
-        sweep_weighted_pairs(self.U, first, last, *chosen, *items, self.d, self.g, errors, np.empty((4, LANES)))
+        pairs = self._ridges, self._root
+        sweep_weighted_pairs(self.U, first, last, *chosen, *pairs, self._share, *items, errors, np.empty((4, LANES)))
 
     def enter(self, place: int) -> Float:
         """Select a column; return it in root coordinates. O(m n)."""
