@@ -90,6 +90,7 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
         self._level_bounds = np.concatenate([[0], np.cumsum(levels.n_levels)])
         codes = levels.levels + self._level_bounds[queries.codes]
         self._by_level = Grouping(codes, int(self._level_bounds[-1]), self.weight)
+        self._by_query = Grouping(queries.codes, self.n_queries, np.ones(self.n_items))
 
     @property
     def pair_weights(self) -> Float:
@@ -129,10 +130,6 @@ class RelativeScores(ScoredComparisons, FactorisedComparisons):
     def _item_weight(self) -> Float:
         """``c w_i``."""
         return as_columns(self._c[self.queries.codes] * self.weight)
-
-    @cached_property
-    def _by_query(self) -> Grouping:
-        return Grouping(self.queries.codes, self.n_queries, np.ones(self.n_items))
 
     def apply(self, V: Float) -> Float:
         """Return ``L V``."""

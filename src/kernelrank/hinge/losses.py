@@ -30,9 +30,6 @@ from kernelrank.hinge.pairs import Curvature, LossPoint, LossRounding, PairLoss,
 class Hinge(PairLoss):
     """``Σ weight max(0, 1 - margin)``, with a subgradient."""
 
-    def __init__(self, pairs: Pairs) -> None:
-        self.pairs = pairs
-
     def at(self, f: Float) -> LossPoint:
         """Evaluate from one sort and two sweeps, O(m log m)."""
         placed = self.pairs.place(f)
@@ -50,9 +47,6 @@ class Hinge(PairLoss):
 
 class SquaredHinge(PairLoss):
     """``Σ weight max(0, 1 - margin)²``."""
-
-    def __init__(self, pairs: Pairs) -> None:
-        self.pairs = pairs
 
     def at(self, f: Float) -> LossPoint:
         """Evaluate from one sort and two sweeps; a product with the curvature takes two."""
@@ -76,7 +70,7 @@ class SmoothedHinge(PairLoss):
     """The hinge, smoothed over margins from ``1 - width`` to one."""
 
     def __init__(self, pairs: Pairs, width: float) -> None:
-        self.pairs = pairs
+        super().__init__(pairs)
         self.width = width
 
     def at(self, f: Float) -> LossPoint:

@@ -119,7 +119,8 @@ class LossPoint:
 class PairLoss(ABC):
     """A loss of pairs, summed over all pairs."""
 
-    pairs: Pairs
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs
 
     @abstractmethod
     def at(self, f: Float) -> LossPoint:
