@@ -167,7 +167,8 @@ def formula_of(model: Any) -> ScoringFormula:
     >>> formula.feature_names, formula.weights.shape, formula.terms
     (('x0',), (1, 1), ())
     """
-    *before, ranker = _steps(model)
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    *before, ranker = [step for step in steps if step is not None and not isinstance(step, str)] or [None]
     if not isinstance(ranker, KernelLearner) or is_clusterer(ranker):
         raise InvalidInputError(
             f"Expected a ranker with one row of features for each item, such as RankRLS; got a "
@@ -196,12 +197,6 @@ def formula_of(model: Any) -> ScoringFormula:
     names = column_names(model) or [f"x{number}" for number in range(n_features)]
     formula = ScoringFormula(type(ranker).__name__, tuple(names), (), False, mean, scale, preparation=preparation)
     return _with_coefficients(formula, ranker, nystrom)
-
-
-def _steps(model: Any) -> list[Any]:
-    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
-    kept = [step for step in steps if step is not None and not isinstance(step, str)]
-    return kept or [None]
 
 
 def _with_coefficients(formula: ScoringFormula, ranker: Any, nystrom: NystromMap | None) -> ScoringFormula:
@@ -275,9 +270,8 @@ def _linear_part(terms: Sequence[KernelTerm], n_features: int) -> Float | None:
 
 
 def _outputs(ranker: Any, number: int, one_output: bool) -> dict[str, Any]:
-    classes = getattr(ranker, "classes_", None)
-    labels = range(number) if classes is None or len(classes) != number else classes
-    names = tuple(f"score_{label}" for label in labels)
+    classes = getattr(ranker, "classes_", ())
+    names = tuple(f"score_{label}" for label in (classes if len(classes) == number else range(number)))
     return {"output_names": ("score",) if one_output else names, "one_output": one_output}
 
 
