@@ -26,7 +26,7 @@ from kernelrank.relations import (
     evaluate_on,
     make_corpus,
 )
-from kernelrank.relations.extractor import best_threshold, calibrated_threshold, resampled_threshold
+from kernelrank.relations.extractor import best_threshold, resampled_threshold
 from kernelrank.relations.scores import measure
 from tests.oracles.relations import train_and_score
 
@@ -72,7 +72,7 @@ def test_it_is_the_learner_on_cosines_with_documents_left_out(corpus, learner, c
             # Scores that differ by rounding only may change places, and with them the threshold of a resample.
             found = extractor.holdout_scores_
             assert extractor.training_threshold_ == best_threshold(labels, found)
-            assert extractor.threshold_ == calibrated_threshold(labels, found)
+            assert extractor.threshold_ == best_threshold(labels, found, calibrated=True)
             assert extractor.resampled_threshold_ == resampled_threshold(labels, found, corpus.documents)
     np.testing.assert_allclose(extractor.cv_results_["auc"], aucs)
     assert extractor.alpha_ == ALPHAS[int(np.argmax(aucs))]
