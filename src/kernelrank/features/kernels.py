@@ -79,6 +79,8 @@ class FullKernel(Features):
         """Return the kernel between some items and others."""
         if self.kernel.precomputed:
             return self.kernel.matrix(self.X[rows][:, columns])
+        if self.distances and self.kernel.name in self.distances:
+            return self.kernel.of_distances(self.distances[self.kernel.name][np.ix_(rows, columns)])
         return self.kernel.matrix(self.X[rows], self.X[columns])
 
     def diagonal(self) -> Float:

@@ -247,13 +247,18 @@ class Kernel:
                 if metric not in kept:
                     kept.clear()
                     kept[metric] = EXPONENTS[metric](X, None, 1.0, n_rows, exponent_only=True)[0]
-                exponents = gamma * kept[metric]
-                exponential(exponents, exponents, exponents.size)
-                return self._finite(exponents, X, Y)
+                return self._finite(self.of_distances(kept[metric]), X, Y)
             from sklearn.metrics.pairwise import pairwise_kernels
 
             K = pairwise_kernels(X, Y, metric=metric, **arguments)
         return self._finite(np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64), X, Y)
+
+    def of_distances(self, distances: Float) -> Float:
+        """Return the kernel for the distances, less than zero, that `matrix` has kept."""
+        assert isinstance(self.gamma, float)
+        exponents = self.gamma * distances
+        exponential(exponents, exponents, exponents.size)
+        return exponents
 
     def diagonal(self, X: Matrix) -> Float:
         """Return k(x, x) of each row, in O(m n) time for a named kernel and m calls of a function.

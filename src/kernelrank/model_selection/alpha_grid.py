@@ -130,8 +130,8 @@ class AlphaGrid:
         high = min(self.high + 5.0, LIMITS[1]) if 1 in edges else self.high
         return None if (low, high) == (self.low, self.high) else self._between(self.scale, low, high, self.step)
 
-    def warn_at_edge(self, values: Float, *, stacklevel: int = 2) -> None:
-        """Warn if the best alpha is at an edge, and better than every one inside.
+    def warn_at_edge(self, values: Float, *, stacklevel: int = 2) -> bool:
+        """Warn if the best alpha is at an edge, and better than every one inside; return whether it is.
 
         Shapes: values (n,) or (choices, n).
         """
@@ -147,7 +147,8 @@ class AlphaGrid:
                     EdgeOfGridWarning,
                     stacklevel=stacklevel + 1,
                 )
-                return
+                return True
+        return False
 
 
 def grid_for(

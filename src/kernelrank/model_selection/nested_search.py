@@ -48,9 +48,11 @@ class NestedSearch:
         self.search = search._settled(X, qid=qid, sample_weight=sample_weight)
         self.X, self.y, self.qid, self.sample_weight = X, y, qid, sample_weight
         settings = self.search._settings()
+        basis: dict[str, Any] = {"held_out_basis": self.search.held_out_basis}
+        if len(settings) > 1:
+            basis["distances"] = {}
         given = self.search._given_alphas(len(settings))
         assert given is not None
-        basis = {"held_out_basis": self.search.held_out_basis}
         self.kernels = [
             _Kernel(HoldoutData(self.search._learner(setting), X, y, qid, sample_weight, **basis), np.array(alphas))
             for setting, alphas in zip(settings, given, strict=True)

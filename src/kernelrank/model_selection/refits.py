@@ -22,11 +22,14 @@ from kernelrank.estimators import RankSVM
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.exact_cv import DifferingPairs, GivenPairs, PairHoldout, Problem, leave_pair_out, leave_sets_out
 from kernelrank.exact_cv.sets import settle_ties
-from kernelrank.features import ExplicitFeatures, ReducedSet, lose_the_basis
+from kernelrank.features import ExplicitFeatures, FullKernel, ReducedSet, lose_the_basis
 from kernelrank.solvers.precision import check_finite, check_range, one_warning, overflow_is_checked
 
 HELD_OUT_BASIS = ("remove", "keep")
 """What may become of basis items that are held out."""
+
+SHARED_BYTES = 2**29
+"""Up to this size distances of all items are kept for other values of gamma."""
 
 
 class HoldoutData:
@@ -41,12 +44,13 @@ class HoldoutData:
         sample_weight: Any = None,
         *,
         held_out_basis: str = "remove",
+        distances: dict[str, Float] | None = None,
     ) -> None:
         self.learner: Any = clone(learner)
         self.learner._validate_params()
         X = self.learner._check_items(X, reset=True)
         graphs, self.one_output = self.learner._compare(X, y, qid, sample_weight)
-        self._read(X, graphs, held_out_basis)
+        self._read(X, graphs, held_out_basis, distances=distances)
 
     @classmethod
     def of(
@@ -58,22 +62,34 @@ class HoldoutData:
         one_output: bool,
         held_out_basis: str = "remove",
         keep_spectra: bool = False,
+        distances: dict[str, Float] | None = None,
     ) -> HoldoutData:
         """Hold out from data that are validated and compared already.
 
-        Decompositions are kept for further alphas with `keep_spectra`; they are let go otherwise.
+        Decompositions are kept for further alphas with `keep_spectra`; they are let go otherwise. Kernels that differ
+        in gamma only share the `distances` of the items.
         """
         data = cls.__new__(cls)
         data.learner, data.one_output = learner, one_output
-        data._read(X, graphs, held_out_basis, keep_spectra=keep_spectra)
+        data._read(X, graphs, held_out_basis, keep_spectra=keep_spectra, distances=distances)
         return data
 
-    def _read(self, X: Any, graphs: list[OutputGraph], held_out_basis: str, *, keep_spectra: bool = False) -> None:
+    def _read(
+        self,
+        X: Any,
+        graphs: list[OutputGraph],
+        held_out_basis: str,
+        *,
+        keep_spectra: bool = False,
+        distances: dict[str, Float] | None = None,
+    ) -> None:
         if held_out_basis not in HELD_OUT_BASIS:
             raise InvalidInputError(f"held_out_basis must be 'remove' or 'keep', got {held_out_basis!r}")
         # A basis is drawn once: what is held out loses its basis items, and the others stay.
         self.learner = self.learner._settled(X)
         features = self.features = self.learner._features(X)
+        if isinstance(features, FullKernel) and 8 * features.n_items**2 <= SHARED_BYTES:
+            features.distances = distances
         check_range(features, (graph for _, graph in graphs))
         keep = features.basis is not None and held_out_basis == "keep"
         self.n_items: int = X.shape[0]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from numbers import Integral
 from typing import Any, ClassVar, Self, TypeAlias, cast
@@ -19,12 +20,12 @@ from kernelrank.base.labels import ItemSets, Queries, event_times
 from kernelrank.base.progress import track
 from kernelrank.base.sklearn_private import StrOptions, fit_context
 from kernelrank.comparisons.costs import OutputGraph
-from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
-from kernelrank.kernels import GammaLike, KernelLike, MetricLike
+from kernelrank.kernels import KERNEL_NAMES, GammaLike, Kernel, KernelLike, MetricLike, metric_root
 from kernelrank.metrics import Concordance, Measure, PairwiseAccuracy, get_measure
 from kernelrank.metrics.pairs import AUC
-from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, grid_for, is_auto
+from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, edge_of, grid_for, is_auto
 from kernelrank.model_selection.refits import HELD_OUT_BASIS, HoldoutData
 from kernelrank.solvers.precision import one_warning, overflow_is_checked
 
@@ -329,6 +330,7 @@ class AlphaSearch(KernelLearner):
         "cv": [StrOptions(set(CV_NAMES)), "cv_object"],
         "scoring": [str, callable, None],
         "alpha_per_target": ["boolean"],
+        "kernel": [StrOptions({*KERNEL_NAMES, AUTO}), callable],
         "kernel_grid": [dict, list, None],
         "held_out_basis": [StrOptions(set(HELD_OUT_BASIS))],
     }
@@ -422,8 +424,9 @@ class AlphaSearch(KernelLearner):
             random_state=seed,
         )
         scoring = None if self.scoring is None else read_scoring(self.scoring, censored=event is not None)
-        settings = self._settings()
+        settings = self._settings(X)
         given = self._given_alphas(len(settings))
+        distances: dict[str, Float] | None = {} if len(settings) > 1 else None
         weight = np.max([cast(Any, graph).weight for _, graph in graphs], axis=0)  # zero where no output has a score
         unlabelled = self._unlabelled(every, weight)
         candidates = Candidates(settings, per_target=self.alpha_per_target)
@@ -437,6 +440,7 @@ class AlphaSearch(KernelLearner):
                 one_output=one_output,
                 held_out_basis=self.held_out_basis,
                 keep_spectra=given is None,
+                distances=distances,
             )
             judge = HoldoutScoring(plan, scoring, data.truth, queries, self._loss(), joint=classes, event=event)
             grid = AlphaGrid.of(AUTO, data.features, unlabelled) if given is None else AlphaGrid.given(given[number])
@@ -447,7 +451,7 @@ class AlphaSearch(KernelLearner):
         held_out = candidates.held_out
         scores = None if held_out is None else plan.item_scores(held_out, X.shape[0])
         self.holdout_scores_ = scores[:, 0] if one_output and scores is not None else scores
-        candidates.warn_at_edge()
+        candidates.warn_at_edge(gammas=self._chooses_kernel)
 
     def _keep_search(self, X: Matrix, candidates: Candidates, learners: list[KernelLearner]) -> None:
         """Store what was found with the learners of all candidates."""
@@ -461,6 +465,13 @@ class AlphaSearch(KernelLearner):
     def _settled(self, X: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fix the grid too: the whole range of each kernel, so that nothing is left to extend."""
         settled = super()._settled(X, qid=qid, sample_weight=sample_weight)
+        if self._chooses_kernel:
+            learner = clone(self)
+            chosen = [
+                {name: [value] for name, value in one.items()}
+                for one in learner._settings(learner._check_items(X, reset=True))
+            ]
+            settled.set_params(kernel="linear", metric=np.square(learner.kernel_.fixed_root), kernel_grid=chosen)
         settings = settled._settings()
         rules = any(isinstance(setting.get("gamma"), str) for setting in settings)
         if not rules and not is_auto(self.alphas):
@@ -476,7 +487,7 @@ class AlphaSearch(KernelLearner):
         if is_auto(self.alphas):
             options = {"qid": qid, "sample_weight": sample_weight, "whole": True}
             grids = [grid_for(learner, X, AUTO, **options).alphas for learner in learners]
-            settled.set_params(alphas=np.array(grids) if self.kernel_grid is not None else grids[0])
+            settled.set_params(alphas=np.array(grids) if settled.kernel_grid is not None else grids[0])
         return settled
 
     def _given_alphas(self, n_settings: int) -> list[list[float]] | None:
@@ -495,8 +506,25 @@ class AlphaSearch(KernelLearner):
         """Return what ``scoring=None`` stands for."""
         return None
 
-    def _settings(self) -> list[dict[str, Any]]:
-        """List the kernel parameters to try."""
+    @property
+    def _chooses_kernel(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == AUTO
+
+    def _kernel_of_parameters(self) -> Kernel:
+        """Return the kernel; where it is to be chosen, what all candidates have in common."""
+        if not self._chooses_kernel:
+            return super()._kernel_of_parameters()
+        return Kernel("linear", root=metric_root("variance" if self.metric is None else self.metric))
+
+    def _settings(self, X: Matrix | None = None) -> list[dict[str, Any]]:
+        """List the kernel parameters to try; those of ``kernel="auto"`` for X, whose metric was fixed before."""
+        if self._chooses_kernel:
+            if self.kernel_grid is not None or self.gamma is not None:
+                raise InvalidInputError(
+                    "kernel='auto' has candidates of its own: leave gamma and kernel_grid out, or give a kernel by name"
+                )
+            assert X is not None
+            return auto_settings(self.kernel_, X, 0 if self.random_state is None else self.random_state)
         settings = [{}] if self.kernel_grid is None else list(ParameterGrid(self.kernel_grid))
         for setting in settings:
             for name in setting:
@@ -511,7 +539,23 @@ class AlphaSearch(KernelLearner):
         """Return the plain learner with one setting of its kernel."""
         names = set(self._plain().get_params()) - {"alpha", "verbose"}
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name in names}
+        if self._chooses_kernel and self.metric is None:
+            parameters["metric"] = "variance"
         return self._plain(**{**parameters, **setting})
+
+
+GAMMAS = (1 / 9, 1 / 3, 1.0, 3.0, 9.0)
+"""What ``kernel="auto"`` multiplies the median rule by."""
+
+
+def auto_settings(kernel: Kernel, X: Matrix, random_state: RandomStateLike) -> list[dict[str, Any]]:
+    """Return the candidates of ``kernel="auto"``, from items and their metric, without labels."""
+    settings: list[dict[str, Any]] = [{"kernel": "linear"}]
+    for name in ("rbf", "laplacian"):
+        median = replace(kernel, metric=name, gamma="median").fixed(X, random_state).gamma
+        assert isinstance(median, float)
+        settings += [{"kernel": name, "gamma": median * factor} for factor in GAMMAS]
+    return settings
 
 
 # Candidates -----------------------------------------------------------------------------------------------------------
@@ -659,6 +703,21 @@ class Candidates:
             table["mean_test_score_of_targets"] = np.concatenate([found.mean.T for found in self.measured])
         return table
 
-    def warn_at_edge(self) -> None:
-        """Warn if the best alpha lies at the edge of its grid."""
-        self.grids[self.number].warn_at_edge(self._rows(self.measured[self.number]), stacklevel=6)
+    def warn_at_edge(self, *, gammas: bool = False) -> None:
+        """Warn if the best alpha lies at the edge of its grid, or else the best gamma at that of its kernel."""
+        if self.grids[self.number].warn_at_edge(self._rows(self.measured[self.number]), stacklevel=6) or not gammas:
+            return
+        name, best = self.setting["kernel"], self.setting.get("gamma")
+        tried = {
+            one["gamma"]: float(self._rows(found).max(axis=1).mean())
+            for one, found in zip(self.settings, self.measured, strict=True)
+            if one["kernel"] == name and best is not None
+        }
+        edge = edge_of(np.array(list(tried)), np.array(list(tried.values()))) if tried else 0
+        if edge:
+            warnings.warn(
+                f"the best gamma, {best:g}, is the {'smallest' if edge < 0 else 'largest'} that kernel='auto' tries "
+                f"with the kernel {name}: give kernel={name!r} and kernel_grid={{'gamma': [...]}} to try more",
+                EdgeOfGridWarning,
+                stacklevel=6,
+            )

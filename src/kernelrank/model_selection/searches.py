@@ -67,7 +67,12 @@ class RankRLSCV(AlphaSearch, PreferencePosterior, Ranker):
         A name that `kernelrank.metrics.get_measure` reads, such as "ndcg@10", or a function of
         ``(y_true, y_score, qid)`` for which higher is better. Pairs are scored by the pairwise accuracy, which is the
         AUC for two classes. For censored times it stands for the concordance index.
-    kernel, gamma, degree, coef0, kernel_params, metric, cost, ties, query_weight, basis
+    kernel : str, callable or kernel object, default="linear"
+        As in `RankRLS`, or "auto": a linear, a Gaussian and a product Laplacian kernel are tried, the last two with
+        1/9, 1/3, 1, 3 and 9 times the gamma of the median rule. Columns are standardised by ``metric="variance"``
+        unless a metric is given. Gammas and metric depend on the items, not on y, and are those of all items in nested
+        cross-validation; there the kernel is chosen again without each held-out set.
+    gamma, degree, coef0, kernel_params, metric, cost, ties, query_weight, basis
         As in `RankRLS`.
     alpha_per_target : bool, default=False
         Whether each output has its own alpha; otherwise one is best for the mean over outputs.
@@ -105,14 +110,14 @@ n_features_in_
     -----
     EdgeOfGridWarning
         If the best alpha is the smallest or the largest, and better than all between them; with ``alphas="auto"`` only
-        if the grid was extended as far as it goes.
+        if the grid was extended as far as it goes. Also if the best gamma of ``kernel="auto"`` is.
 
     Notes
     -----
-    One decomposition for each kernel: O(m n² + n³) time for n ≤ m linear features, O(m³) for a kernel. For each alpha
-    then O(m q s + m q²) with queries of q items, or O(m² s) with all pairs, where s is the size of the decomposition.
-    Finally one training. The scale of ``alphas="auto"`` takes O(m n), or one kernel for each pair of a query; an
-    extension goes on from the same decomposition.
+    One decomposition for each kernel (up to 8,000 items, distances are computed once for all gammas): O(m n² + n³) time
+    for n ≤ m linear features, O(m³) for a kernel. For each alpha then O(m q s + m q²) with queries of q items, or O(m²
+    s) with all pairs, where s is the size of the decomposition. Finally one training. The scale of ``alphas="auto"``
+    takes O(m n), or one kernel for each pair of a query; an extension goes on from the same decomposition.
 
     Examples
     --------
@@ -269,7 +274,7 @@ n_features_in_
     @one_warning("held-out scores")
     def _search_pairs(self, X: Matrix, graph: PreferenceGraph, groups: Any, given: dict[str, Float]) -> None:
         """Hold preferences out for every kernel, and keep the best candidate."""
-        settings = self._settings()
+        settings = self._settings(X)
         tried = self._given_alphas(len(settings))
         candidates, learners = Candidates(settings, per_target=False), []
         shown = settings if len(settings) == 1 else track(settings, len(settings), "searching", noun="kernels")
@@ -282,7 +287,7 @@ n_features_in_
             del measure  # the decomposition of one kernel at a time
         self._keep_search(X, candidates, learners)
         self.holdout_scores_ = None
-        candidates.warn_at_edge()
+        candidates.warn_at_edge(gammas=self._chooses_kernel)
 
 
 # RLS CV ---------------------------------------------------------------------------------------------------------------
@@ -305,7 +310,7 @@ class RLSCV(AlphaSearch, Regressor):
         A name that `kernelrank.metrics.get_measure` reads, or a function of ``(y_true, y_score, qid)`` for which higher
         is better. Unless given, minus the mean squared error.
     kernel, gamma, degree, coef0, kernel_params, metric, basis, solver, tol, max_iter, missing, random_state
-        As in `RLS`.
+        As in `RLS`; ``kernel="auto"`` as in `RankRLSCV`.
     alpha_per_target, kernel_grid, held_out_basis
         As in `RankRLSCV`.
     verbose : bool, default=False
@@ -367,7 +372,7 @@ class RLSClassifierCV(AlphaSearch, Classifier):
         reads, such as "auc", or a function of ``(y_true, y_score, qid)`` for which higher is better. There y_true is 1
         for a class and -1 for the others; with more than two classes the mean over the classes counts.
     kernel, gamma, degree, coef0, kernel_params, metric, basis, solver, tol, max_iter, random_state
-        As in `RLSClassifier`.
+        As in `RLSClassifier`; ``kernel="auto"`` as in `RankRLSCV`.
     kernel_grid, held_out_basis
         As in `RankRLSCV`.
     verbose : bool, default=False
