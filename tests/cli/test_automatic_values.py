@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import kernelrank as kr
-from kernelrank.cli.options import LearnerOptions
-from kernelrank.cli.searches import search_folds, search_on_file
+from kernelrank.cli.shared import LearnerOptions
+from kernelrank.cli.tune import search_by_folds, search_on_file
 from kernelrank.data import read_items
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.kernels.kernel import gamma_by_rule
@@ -47,7 +47,7 @@ def test_folds_of_ranksvm_take_the_scale_of_the_pairs(ranking):
     items = read_items(ranking / "train.txt")
     measure = kr.metrics.get_measure("pairwise_accuracy")
     learner = LearnerOptions("ranksvm")
-    found = search_folds(learner, items.X, items, "auto", [{"kernel": "linear"}], folds=3, measure=measure)
+    found = search_by_folds(learner, items.X, items, "auto", [{"kernel": "linear"}], folds=3, measure=measure)
     grid = grid_for(kr.RankSVM(), items.X, "auto", qid=items.qid).alphas
     assert set(grid) <= {one["alpha"] for one in found.candidates}
     assert found.model.alpha == found.best["alpha"]

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import kernelrank as kr
 from kernelrank import metrics
-from kernelrank.cli.options import read_grid
+from kernelrank.cli.shared import read_grid
 from kernelrank.data import read_items, write_ranking
 from kernelrank.errors import InvalidInputError
 from kernelrank.relations import RelationExtractor, make_corpus

@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from kernelrank import __version__
 from kernelrank.base.progress import end_display
 from kernelrank.base.text import printable
-from kernelrank.cli.answer import remark, tell
+from kernelrank.cli.shared import remark, tell
 
 # Errors in one line on standard error -----------------------------------------------------------------------------
 #

@@ -11,9 +11,18 @@ import typer
 
 from kernelrank.base.progress import working
 from kernelrank.base.text import pvalue
-from kernelrank.cli import options
-from kernelrank.cli.answer import Answer, check_page, counted
-from kernelrank.cli.options import LearnerOptions, grouped, only, read_alphas, scaled, without
+from kernelrank.cli import shared
+from kernelrank.cli.shared import (
+    Answer,
+    LearnerOptions,
+    check_page,
+    counted,
+    grouped,
+    only,
+    read_alphas,
+    scaled,
+    without,
+)
 from kernelrank.cli.sources import SourceFile, command_line, speaking_of
 
 if TYPE_CHECKING:
@@ -37,8 +46,8 @@ def auc(
     data: Annotated[
         Path, typer.Argument(help="Data file: one row per item, with a target of two classes. - is standard input.")
     ],
-    alpha: options.NestedAlpha = None,
-    alphas: options.NestedAlphas = "auto",
+    alpha: shared.NestedAlpha = None,
+    alphas: shared.NestedAlphas = "auto",
     learner: Annotated[LearnerOptions, only("kernel", "gamma", "degree", "coef0", "scale", "seed")],
     select: Annotated[
         int | None,
@@ -96,14 +105,14 @@ def auc(
     roc: Annotated[
         bool, typer.Option("--roc/--no-roc", help="Compute the ROC curve (tournament leave-pair-out).")
     ] = True,
-    report: options.Report = None,
-    confidence: options.Confidence = 0.95,
-    jobs: options.Jobs = 1,
+    report: shared.Report = None,
+    confidence: shared.Confidence = 0.95,
+    jobs: shared.Jobs = 1,
     source: Annotated[
         SourceFile,
         without("time", "event", "happened", "strata", "query", "weight"),
     ],
-    as_json: options.AsJSON = False,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Estimate the AUC of a classifier, with a confidence interval and a p-value.
 

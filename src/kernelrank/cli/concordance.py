@@ -10,9 +10,18 @@ import typer
 
 from kernelrank.base.progress import working
 from kernelrank.base.text import p_is
-from kernelrank.cli import options
-from kernelrank.cli.answer import Answer, check_page, counted
-from kernelrank.cli.options import LearnerOptions, grouped, only, read_alphas, scaled, without
+from kernelrank.cli import shared
+from kernelrank.cli.shared import (
+    Answer,
+    LearnerOptions,
+    check_page,
+    counted,
+    grouped,
+    only,
+    read_alphas,
+    scaled,
+    without,
+)
 from kernelrank.cli.sources import SourceFile, command_line, speaking_of
 
 if TYPE_CHECKING:
@@ -37,17 +46,17 @@ def concordance(
             help="Column that says whether the event happened (1, true) or the time is censored (0, false).",
         ),
     ],
-    alpha: options.NestedAlpha = None,
-    alphas: options.NestedAlphas = "auto",
+    alpha: shared.NestedAlpha = None,
+    alphas: shared.NestedAlphas = "auto",
     learner: Annotated[LearnerOptions, only("kernel", "gamma", "degree", "coef0", "scale", "seed")],
     folds: Annotated[int, typer.Option("--folds", min=2, help="Number of cross-validation folds.")] = 5,
-    report: options.Report = None,
-    confidence: options.Confidence = 0.95,
+    report: shared.Report = None,
+    confidence: shared.Confidence = 0.95,
     source: Annotated[
         SourceFile,
         without("target", "time", "event", "positive", "query", "weight", "groups"),
     ],
-    as_json: options.AsJSON = False,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Estimate the concordance index of censored times, with an interval.
 

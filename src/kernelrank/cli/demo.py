@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelrank.base.progress import working
-from kernelrank.cli import options
-from kernelrank.cli.answer import Answer, check_file, check_page
-from kernelrank.cli.options import facts_of
+from kernelrank.cli import shared
+from kernelrank.cli.shared import Answer, check_file, check_page, facts_of
 
 if TYPE_CHECKING:
     from kernelrank.model_selection import RankRLSCV
@@ -26,8 +25,8 @@ MEASURES = ("ndcg@10", "map", "pairwise_accuracy")
 @app.command()
 def demo(
     folder: Annotated[Path, typer.Option("--folder", help="Folder for the output files.")] = Path("."),
-    seed: options.Seed = 0,
-    as_json: options.AsJSON = False,
+    seed: shared.Seed = 0,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Rank generated data and write an HTML report.
 

@@ -11,9 +11,20 @@ import typer
 
 from kernelrank import persistence
 from kernelrank.base.text import pvalue
-from kernelrank.cli import options
-from kernelrank.cli.answer import Answer, check_page, counted, vote_log_loss
-from kernelrank.cli.options import MeasureRules, facts_of, grouped, interval_lines, only, row_of, without
+from kernelrank.cli import shared
+from kernelrank.cli.shared import (
+    Answer,
+    MeasureRules,
+    check_page,
+    counted,
+    facts_of,
+    grouped,
+    interval_lines,
+    only,
+    row_of,
+    vote_log_loss,
+    without,
+)
 from kernelrank.cli.sources import (
     Judgement,
     PreferenceFile,
@@ -52,7 +63,7 @@ def evaluate(
         Path,
         typer.Argument(metavar="DATA|QRELS", help="Data file with true scores for a model, qrels for a run."),
     ],
-    measure: options.Measures = None,
+    measure: shared.Measures = None,
     pairs: Annotated[
         Path | None,
         typer.Option(
@@ -64,10 +75,10 @@ def evaluate(
     votes: Annotated[PreferenceFile, without("judge")],
     by_query: Annotated[bool, typer.Option("--by-query", help="Also print the value for every query.")] = False,
     rules: MeasureRules,
-    confidence: options.Confidence = 0.95,
-    seed: options.Seed = 0,
+    confidence: shared.Confidence = 0.95,
+    seed: shared.Seed = 0,
     source: JudgedFile,
-    as_json: options.AsJSON = False,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Measure a model on a file with scores or by preferences, or a TREC run against qrels.
 
@@ -207,9 +218,9 @@ def compare(
             show_default=False,
         ),
     ],
-    measure: options.Measures = None,
+    measure: shared.Measures = None,
     rules: MeasureRules,
-    confidence: options.Confidence = 0.95,
+    confidence: shared.Confidence = 0.95,
     resamples: Annotated[
         int,
         typer.Option(
@@ -217,10 +228,10 @@ def compare(
             help="Number of random sign flips, for the p-value.",
         ),
     ] = 10_000,
-    seed: options.Seed = 0,
+    seed: shared.Seed = 0,
     source: JudgedFile,
-    report: options.Report = None,
-    as_json: options.AsJSON = False,
+    report: shared.Report = None,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Test which of two or more models, or runs, ranks better: a paired test over queries.
 

@@ -11,18 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from kernelrank import persistence
-from kernelrank.cli import options
-from kernelrank.cli.answer import (
+from kernelrank.cli import shared
+from kernelrank.cli.shared import (
     STANDARD_STREAM,
     Answer,
+    LearnerOptions,
     answer_effects,
     check_extra,
     check_file,
     check_output,
     counted,
+    grouped,
+    joined,
+    only,
+    scaled,
     setting_rows,
+    without,
 )
-from kernelrank.cli.options import LearnerOptions, grouped, joined, only, scaled, without
 from kernelrank.cli.sources import (
     PreferenceFile,
     SourceFile,
@@ -61,16 +66,16 @@ def fit(
     votes: PreferenceFile,
     alpha: Annotated[
         float | None,
-        options.option("Model")(
+        shared.option("Model")(
             "Regularisation strength: larger values mean smoother models. The loss is a sum over pairs, so more pairs "
             "need a larger alpha.",
             default="1",
-            callback=options.positive_number,
+            callback=shared.positive_number,
         ),
     ] = None,
     learner: LearnerOptions,
     source: Annotated[SourceFile, without("groups")],
-    as_json: options.AsJSON = False,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Learn a ranking from a file and save the model.
 
@@ -155,7 +160,7 @@ predict_app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 @grouped
 def predict(
     *,
-    model: options.Model,
+    model: shared.Model,
     data: Annotated[
         Path,
         typer.Argument(help="Data file; no target needed. - is standard input; a LETOR fold: its test.txt."),
@@ -173,7 +178,7 @@ def predict(
     ] = "scores",
     tag: Annotated[str, typer.Option("--tag", help="Run name (last column of a TREC run).")] = "kernelrank",
     source: Annotated[SourceFile, only("input_format", "query", "id")],
-    as_json: options.AsJSON = False,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Predict scores for the items of a file. Within a query, higher scores rank higher.
 
@@ -234,7 +239,7 @@ def convert(
         SourceFile,
         only("input_format", "target", "query", "id", "weight", "groups", "positive", "features"),
     ],
-    as_json: options.AsJSON = False,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Convert a file of items to another format; a suffix such as .gz compresses it.
 
@@ -338,7 +343,7 @@ export_app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 @export_app.command()
 def export(
-    model: options.Model,
+    model: shared.Model,
     output: Annotated[Path, typer.Option("--output", "-o", help="Output file.", show_default=False)],
     format: Annotated[
         Literal["onnx", "elasticsearch", "opensearch", "solr", "sql", "python", "json"] | None,
@@ -356,7 +361,7 @@ def export(
     dtype: Annotated[
         Literal["float64", "float32"], typer.Option("--dtype", help="Number type of an ONNX model.")
     ] = "float64",
-    as_json: options.AsJSON = False,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Write a model as a file for another program: ONNX, a search engine, SQL, Python or JSON.
 
@@ -398,7 +403,7 @@ def serve(
     reload: Annotated[
         float, typer.Option("--reload", min=0, help="How often to look for new model files, in seconds; 0: never.")
     ] = 1.0,
-    as_json: options.AsJSON = False,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Rank over HTTP: POST /rank and /compare, GET /model, /health and /metrics; / describes them.
 

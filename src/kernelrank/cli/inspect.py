@@ -11,17 +11,20 @@ import typer
 
 from kernelrank import persistence
 from kernelrank.base.text import printable
-from kernelrank.cli import options
-from kernelrank.cli.answer import (
+from kernelrank.cli import shared
+from kernelrank.cli.shared import (
     STANDARD_STREAM,
     Answer,
+    MeasureRules,
     answer_effects,
     changed_parameters,
     check_output,
     counted,
+    facts_of,
+    grouped,
+    only,
     setting_rows,
 )
-from kernelrank.cli.options import MeasureRules, facts_of, grouped, only
 from kernelrank.cli.sources import SourceFile, columns_matched, fold_part, for_model, judge, load_model, measured
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
@@ -31,7 +34,7 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 @grouped
 def inspect(
     *,
-    model: options.Model,
+    model: shared.Model,
     top: Annotated[int, typer.Option("--top", min=1, help="Number of weights, items or terms to list.")] = 10,
     explain: Annotated[
         tuple[str, str] | None,
@@ -49,7 +52,7 @@ def inspect(
         Path | None, typer.Option("--data", help="Data file: that of the items to explain, or to measure for the card.")
     ] = None,
     source: Annotated[SourceFile, only("input_format", "query", "id")],
-    as_json: options.AsJSON = False,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Show what a model file contains, and explain why one item ranks above another.
 

@@ -10,9 +10,8 @@ import typer
 
 from kernelrank.base.progress import working
 from kernelrank.base.text import pvalue
-from kernelrank.cli import options
-from kernelrank.cli.answer import Answer, check_page, counted
-from kernelrank.cli.options import grouped, one_of, only, without
+from kernelrank.cli import shared
+from kernelrank.cli.shared import Answer, check_page, counted, grouped, one_of, only, without
 from kernelrank.cli.sources import PreferenceFile, SourceFile, command_line
 
 if TYPE_CHECKING:
@@ -43,10 +42,10 @@ def leaderboard(
             show_default=False,
         ),
     ] = None,
-    report: options.Report = None,
+    report: shared.Report = None,
     model: Annotated[
         str,
-        options.option()("Statistical model of the votes.", "--model", "--method", **one_of(*get_args(ModelName))),
+        shared.option()("Statistical model of the votes.", "--model", "--method", **one_of(*get_args(ModelName))),
     ] = "bradley_terry",
     alpha: Annotated[
         str, typer.Option("--alpha", help="Regularisation strength; auto estimates it from the votes.")
@@ -59,12 +58,12 @@ def leaderboard(
             "--power", help="Statistical power for the number of votes needed to tell neighbouring items apart."
         ),
     ] = 0.8,
-    confidence: options.Confidence = 0.95,
-    seed: options.Seed = 0,
+    confidence: shared.Confidence = 0.95,
+    seed: shared.Seed = 0,
     file: Annotated[PreferenceFile, without("pair_weight")],
-    weight: options.PairWeight = None,
+    weight: shared.PairWeight = None,
     source: Annotated[SourceFile, only("input_format", "id", "features", "exclude")],
-    as_json: options.AsJSON = False,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Rank items by votes, with intervals of scores and ranks.
 

@@ -7,13 +7,15 @@ import io
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kernelrank.cli import options
-from kernelrank.cli.answer import STANDARD_STREAM, Answer, check_file, check_output
+from kernelrank import persistence
+from kernelrank.cli import shared
+from kernelrank.cli.shared import STANDARD_STREAM, Answer, check_file, check_output, grouped, without
 
 if TYPE_CHECKING:
     from kernelrank.metrics import Interval
@@ -26,28 +28,181 @@ app = typer.Typer(
 )
 
 
+Corpora = Annotated[
+    list[Path],
+    typer.Argument(metavar="CORPUS", help="Corpus: interaction XML (also compressed) or CoNLL-U.", show_default=False),
+]
+CorpusFile = Annotated[
+    Path,
+    typer.Argument(metavar="CORPUS", help="Corpus: interaction XML (also compressed) or CoNLL-U.", show_default=False),
+]
+RuleName = Annotated[
+    Literal["calibrated", "resampled", "training", "zero", "proportion"],
+    shared.option()("How to set the decision threshold.", "--rule"),
+]
+
+# Relations corpora ----------------------------------------------------------------------------------------------------
+#
+# The corpora that ``kernelrank relations`` reads.
+
+_reading = shared.option("How the corpus is read")
+
+
+@dataclass(frozen=True)
+class CorpusOptions:
+    """How corpora are read."""
+
+    parse: Annotated[str, _reading("XML: name of the parse to use.")] = "split_parse"
+    tokenization: Annotated[
+        str | None, _reading("XML: name of the tokenization to use. Default: that of the parse.")
+    ] = None
+    mentions: Annotated[
+        list[Path] | None, _reading("CoNLL-U: table of the mentions. Give one per file, in the same order.")
+    ] = None
+    pairs: Annotated[
+        list[Path] | None, _reading("CoNLL-U: table of the known pairs. Give one per file, in the same order.")
+    ] = None
+
+    def read(self, paths: Sequence[Path], answer: Answer) -> list[Corpus]:
+        """Read corpora, and note what was left out: CoNLL-U by its name, XML otherwise."""
+        from kernelrank.errors import InvalidInputError
+
+        tables = [path for path in paths if path.suffix in (".conllu", ".conll")]
+        mentions, pairs = self.mentions or [], self.pairs or []
+        if len(mentions) != len(tables):
+            raise InvalidInputError(
+                f"{len(tables)} CoNLL-U files and {len(mentions)} --mentions: give the table of each file"
+            )
+        if pairs and len(pairs) != len(tables):
+            raise InvalidInputError(f"{len(tables)} CoNLL-U files and {len(pairs)} --pairs: give one for each")
+        corpora = [self._read(path, tables) for path in paths]
+        for corpus, path in zip(corpora, paths, strict=True):
+            for reason, count in corpus.skipped.items():
+                answer.note(f"{path}: {count:,} {reason} left out")
+            if not corpus.candidates:
+                raise InvalidInputError(f"{path}: no sentence has two mentions that can be used")
+        return corpora
+
+    def _read(self, path: Path, tables: list[Path]) -> Corpus:
+        from kernelrank.relations import read_conllu, read_interaction_xml
+
+        if path not in tables:
+            return read_interaction_xml(path, parse=self.parse, tokenization=self.tokenization)
+        place = tables.index(path)
+        return read_conllu(path, (self.mentions or [])[place], self.pairs[place] if self.pairs else None)
+
+
+def joined(corpora: Sequence[Corpus]) -> tuple[list[Any], list[str]]:
+    """Return the candidates of all corpora and their documents, each with the number of its corpus before it."""
+    candidates = [candidate for corpus in corpora for candidate in corpus.candidates]
+    documents = [f"{number}:{name}" for number, corpus in enumerate(corpora) for name in corpus.documents]
+    return candidates, documents
+
+
+# Relations learning ---------------------------------------------------------------------------------------------------
+#
+# What ``kernelrank relations`` learns: the options of the commands, and the extractor that they make.
+
+_learner = shared.option("Model")
+
+
+@dataclass(frozen=True)
+class ExtractorOptions:
+    """The options of the extractor."""
+
+    learner: Annotated[
+        Literal["rls", "rankrls"],
+        _learner("rls: squared loss over labels. rankrls: squared loss over pairs."),
+    ] = "rls"
+    features: Annotated[
+        str,
+        _learner(
+            "parts: dependencies, path and word order with equal weight; or some of them, as in path+order. article: "
+            "one graph, as in the article. chosen: the best of these by leave-document-out.",
+            metavar="[parts|article|chosen|PART+PART]",
+        ),
+    ] = "parts"
+    combine: Annotated[Literal["max", "sum"], _learner("How to combine the walks between two labels.")] = "max"
+    scoring: Annotated[
+        Literal["auc", "f"], _learner("Measure to choose alpha by, in leave-document-out cross-validation.")
+    ] = "auc"
+    alphas: Annotated[str | None, _learner("Values of alpha to try, separated by commas, or auto.", default="auto")] = (
+        None
+    )
+    basis: Annotated[
+        int | None, _learner("Nyström approximation with this many random pairs as basis. Default: all pairs.")
+    ] = None
+    labels: Annotated[
+        str | None, _learner("Labels of the words, separated by commas: text, pos, lemma.", default="text,pos")
+    ] = None
+    lowercase: Annotated[bool, _learner("Convert words to lower case.", "--lowercase")] = False
+    path_weight: Annotated[float | None, _learner("Weight of edges on the shortest path.", default="0.9", min=0.0)] = (
+        None
+    )
+    other_weight: Annotated[float | None, _learner("Weight of all other dependency edges.", default="0.3", min=0.0)] = (
+        None
+    )
+    order_weight: Annotated[
+        float | None, _learner("Weight of edges between neighbouring words.", default="0.9", min=0.0)
+    ] = None
+    jobs: Annotated[int | None, shared.option()("Number of parallel processes.")] = None
+    seed: shared.Seed = 0
+
+    def extractor(self) -> RelationExtractor:
+        """Return an extractor with these options, checked."""
+        from kernelrank.relations import GraphScheme, RelationExtractor
+        from kernelrank.relations.features import feature_sets
+
+        given: dict[str, Any] = {} if self.alphas in (None, "auto") else {"alphas": _numbers(self.alphas)}
+        scheme = self.scheme()
+        extractor = RelationExtractor(
+            learner=self.learner,
+            features=self.features,
+            combine=self.combine,
+            scheme=scheme,
+            scoring=self.scoring,
+            basis=self.basis,
+            n_jobs=self.jobs,
+            random_state=self.seed,
+            **given,
+        )
+        extractor.learning()
+        feature_sets(self.features)
+        GraphScheme.of(scheme)
+        return extractor
+
+    def scheme(self) -> dict[str, Any] | None:
+        """Return the graph options that were given; None if there are none."""
+        names = ("path_weight", "other_weight", "order_weight")
+        given: dict[str, Any] = {name: weight for name in names if (weight := getattr(self, name)) is not None}
+        if self.lowercase:
+            given["lowercase"] = True
+        if self.labels is not None:
+            given["labels"] = [label.strip() for label in self.labels.split(",")]
+        return given or None
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    from kernelrank.errors import InvalidInputError
+
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidInputError(f"--alphas: expected numbers such as 0.1,1,10; got {text!r}") from None
+
+
+# Commands -------------------------------------------------------------------------------------------------------------
+
+
 @app.command()
+@grouped
 def train(
+    *,
     corpora: Corpora,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")] = Path("relations.kr"),
-    learner: Learner = "rls",
-    features: Features = "parts",
-    combine: CombineWalks = "max",
-    scoring: Scoring = "auc",
-    alphas: Alphas = None,
-    basis: BasisSize = None,
-    labels: Labels = None,
-    lowercase: Lowercase = False,
-    path_weight: PathWeight = None,
-    other_weight: OtherWeight = None,
-    order_weight: OrderWeight = None,
-    parse: Parse = "split_parse",
-    tokenization: Tokenization = None,
-    mentions: Mentions = None,
-    pairs: Pairs = None,
-    jobs: Jobs = None,
-    seed: options.Seed = 0,
-    as_json: options.AsJSON = False,
+    learning: ExtractorOptions,
+    reading: CorpusOptions,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Learn from pairs that are known to interact or not, and save the model.
 
@@ -58,29 +213,20 @@ def train(
 
     kernelrank relations train a.conllu --mentions mentions.tsv --pairs p.tsv
     """
-    from kernelrank.persistence.model_files import save
-
     answer = Answer("relations train", as_json=as_json)
     check_file(output, corpora)
-    weights = {"path_weight": path_weight, "other_weight": other_weight, "order_weight": order_weight}
-    scheme = graph_settings(lowercase, labels, **weights)
-    extractor = make_extractor(learner, features, combine, scoring, alphas, basis, scheme, jobs=jobs, seed=seed)
-    read = CorpusOptions(parse, tokenization, mentions, pairs).read(corpora, answer)
+    extractor = learning.extractor()
+    read = reading.read(corpora, answer)
     candidates, documents = joined(read)
     with answer.noting_warnings():
         extractor.fit(candidates, documents=documents)
-    save(extractor, output)
-    answer.fact("model", str(output))
-    answer.fact("pairs", extractor.n_candidates_)
-    answer.fact("documents", extractor.n_documents_)
-    answer.fact("features", extractor.features_)
-    answer.fact("features_left_out", extractor.feature_results_)
-    answer.fact("alpha", extractor.alpha_)
-    answer.fact("threshold", extractor.threshold_)
-    answer.fact("left_out", extractor.cv_results_)
-    answer.fact("skipped", {corpus.name: corpus.skipped for corpus in read})
+    persistence.save(extractor, output)
+    learnt = {"pairs": "n_candidates_", "documents": "n_documents_", "features": "features_", "alpha": "alpha_"}
+    learnt |= {"features_left_out": "feature_results_", "threshold": "threshold_", "left_out": "cv_results_"}
+    answer.add({name: getattr(extractor, attribute) for name, attribute in learnt.items()})
+    answer.add({"model": str(output), "skipped": {corpus.name: corpus.skipped for corpus in read}})
     if extractor.feature_results_:
-        measured = "AUC" if scoring == "auc" else "best F"
+        measured = "AUC" if learning.scoring == "auc" else "best F"
         tried = [
             (f"{name}{' (chosen)' if name == extractor.features_ else ''}", f"{100 * value:.1f}")
             for name, value in extractor.feature_results_.items()
@@ -99,8 +245,10 @@ def train(
 
 
 @app.command()
+@grouped
 def extract(
-    model: options.Model,
+    *,
+    model: shared.Model,
     corpora: Corpora,
     output: Annotated[Path, typer.Option("--output", "-o", help="Output file. - is standard output.")] = Path(
         STANDARD_STREAM
@@ -121,10 +269,8 @@ def extract(
             show_default=False,
         ),
     ] = None,
-    parse: Parse = "split_parse",
-    tokenization: Tokenization = None,
-    mentions: Mentions = None,
-    as_json: options.AsJSON = False,
+    reading: Annotated[CorpusOptions, without("pairs")],
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Rank the pairs of a corpus, the likeliest interaction first, with scores and sentences.
 
@@ -136,7 +282,7 @@ def extract(
     answer = Answer("relations extract", as_json=as_json, quiet=to_stdout and not as_json)
     check_output(output, [model, *corpora])
     extractor = _load(model)
-    read = CorpusOptions(parse, tokenization, mentions, None).read(corpora, answer)
+    read = reading.read(corpora, answer)
     candidates, _ = joined(read)
     with answer.noting_warnings():
         ranked = extractor.rank(candidates, rule, share)
@@ -155,7 +301,9 @@ def extract(
 
 
 @app.command()
+@grouped
 def evaluate(
+    *,
     corpora: Corpora,
     model: Annotated[
         Path | None,
@@ -170,26 +318,11 @@ def evaluate(
             help="Number of cross-validation folds (documents stay whole), or a file with lines: fold, tab, document.",
         ),
     ] = "10",
-    learner: Learner = "rls",
-    features: Features = "parts",
-    combine: CombineWalks = "max",
-    scoring: Scoring = "auc",
-    alphas: Alphas = None,
-    basis: BasisSize = None,
-    labels: Labels = None,
-    lowercase: Lowercase = False,
-    path_weight: PathWeight = None,
-    other_weight: OtherWeight = None,
-    order_weight: OrderWeight = None,
+    learning: ExtractorOptions,
     rule: RuleName = "calibrated",
-    parse: Parse = "split_parse",
-    tokenization: Tokenization = None,
-    mentions: Mentions = None,
-    pairs: Pairs = None,
-    confidence: options.Confidence = 0.95,
-    jobs: Jobs = None,
-    seed: options.Seed = 0,
-    as_json: options.AsJSON = False,
+    reading: CorpusOptions,
+    confidence: shared.Confidence = 0.95,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Measure by document: within each corpus, and from each corpus to the others.
 
@@ -201,23 +334,23 @@ def evaluate(
     kernelrank relations evaluate one.xml other.xml --json
     """
     answer = Answer("relations evaluate", as_json=as_json)
-    weights = {"path_weight": path_weight, "other_weight": other_weight, "order_weight": order_weight}
-    scheme = graph_settings(lowercase, labels, **weights)
-    extractor = make_extractor(learner, features, combine, scoring, alphas, basis, scheme, jobs=jobs, seed=seed)
+    extractor = learning.extractor()
     trained = None if model is None else _load(model)
-    read = CorpusOptions(parse, tokenization, mentions, pairs).read(corpora, answer)
+    read = reading.read(corpora, answer)
     with answer.noting_warnings():
         if trained is not None:
             measure_model(answer, trained, read, rule, confidence)
         else:
-            cross_validate_all(answer, extractor, read, cv, rule, confidence, seed)
+            cross_validate_all(answer, extractor, read, cv, rule, confidence, learning.seed)
             if len(read) > 1:
                 cross_corpora(answer, extractor, read)
     answer.show()
 
 
 @app.command()
+@grouped
 def show(
+    *,
     corpus: CorpusFile,
     pair: Annotated[
         str | None,
@@ -231,10 +364,8 @@ def show(
     width: Annotated[
         int, typer.Option("--width", min=1, help="Width in pixels at which the words go on in a new line.")
     ] = 1000,
-    parse: Parse = "split_parse",
-    tokenization: Tokenization = None,
-    mentions: Mentions = None,
-    as_json: options.AsJSON = False,
+    reading: Annotated[CorpusOptions, without("pairs")],
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Draw the graph of one pair as SVG: words in lines, the parse above, the path between the pair in bold.
 
@@ -248,7 +379,7 @@ def show(
         raise InvalidInputError("--json needs --output: the picture itself goes to standard output")
     answer = Answer("relations show", as_json=as_json, quiet=to_stdout)
     check_output(output, [corpus])
-    (read,) = CorpusOptions(parse, tokenization, mentions, None).read([corpus], answer)
+    (read,) = reading.read([corpus], answer)
     candidate = _find_pair(read, pair)
     _write(output, draw_candidate(candidate, width=width))
     answer.fact("pair", candidate.id)
@@ -262,10 +393,9 @@ def show(
 
 def _load(path: Path) -> RelationExtractor:
     from kernelrank.errors import InvalidInputError
-    from kernelrank.persistence.model_files import load
     from kernelrank.relations import RelationExtractor
 
-    model = load(path)
+    model = persistence.load(path)
     if not isinstance(model, RelationExtractor):
         raise InvalidInputError(f"{path}: holds a {type(model).__name__}, not a model of relations train")
     return model
@@ -293,91 +423,6 @@ def _find_pair(corpus: Corpus, pair: str | None) -> Any:
     raise InvalidInputError(
         f"there is no pair {pair!r}: give an id such as {corpus.candidates[0].id!r}, or a number from 0 to {last}"
     )
-
-
-# Relations corpora ----------------------------------------------------------------------------------------------------
-#
-# The corpora that ``kernelrank relations`` reads.
-
-READING = "How the corpus is read"
-
-Parse = Annotated[
-    str,
-    typer.Option("--parse", help="XML: name of the parse to use.", rich_help_panel=READING),
-]
-Tokenization = Annotated[
-    str | None,
-    typer.Option(
-        "--tokenization",
-        help="XML: name of the tokenization to use. Default: that of the parse.",
-        rich_help_panel=READING,
-        show_default=False,
-    ),
-]
-Mentions = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--mentions",
-        help="CoNLL-U: table of the mentions. Give one per file, in the same order.",
-        rich_help_panel=READING,
-        show_default=False,
-    ),
-]
-Pairs = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--pairs",
-        help="CoNLL-U: table of the known pairs. Give one per file, in the same order.",
-        rich_help_panel=READING,
-        show_default=False,
-    ),
-]
-
-
-class CorpusOptions:
-    """How corpora are read."""
-
-    def __init__(
-        self, parse: str, tokenization: str | None, mentions: Sequence[Path] | None, pairs: Sequence[Path] | None
-    ) -> None:
-        self._parse = parse
-        self._tokenization = tokenization
-        self._mentions = list(mentions or [])
-        self._pairs = list(pairs or [])
-
-    def read(self, paths: Sequence[Path], answer: Answer) -> list[Corpus]:
-        """Read corpora, and note what was left out: CoNLL-U by its name, XML otherwise."""
-        from kernelrank.errors import InvalidInputError
-
-        tables = [path for path in paths if path.suffix in (".conllu", ".conll")]
-        if len(self._mentions) != len(tables):
-            raise InvalidInputError(
-                f"{len(tables)} CoNLL-U files and {len(self._mentions)} --mentions: give the table of each file"
-            )
-        if self._pairs and len(self._pairs) != len(tables):
-            raise InvalidInputError(f"{len(tables)} CoNLL-U files and {len(self._pairs)} --pairs: give one for each")
-        corpora = [self._read(path, tables) for path in paths]
-        for corpus, path in zip(corpora, paths, strict=True):
-            for reason, count in corpus.skipped.items():
-                answer.note(f"{path}: {count:,} {reason} left out")
-            if not corpus.candidates:
-                raise InvalidInputError(f"{path}: no sentence has two mentions that can be used")
-        return corpora
-
-    def _read(self, path: Path, tables: list[Path]) -> Corpus:
-        from kernelrank.relations import read_conllu, read_interaction_xml
-
-        if path not in tables:
-            return read_interaction_xml(path, parse=self._parse, tokenization=self._tokenization)
-        place = tables.index(path)
-        return read_conllu(path, self._mentions[place], self._pairs[place] if self._pairs else None)
-
-
-def joined(corpora: Sequence[Corpus]) -> tuple[list[Any], list[str]]:
-    """Return the candidates of all corpora and their documents, each with the number of its corpus before it."""
-    candidates = [candidate for corpus in corpora for candidate in corpus.candidates]
-    documents = [f"{number}:{name}" for number, corpus in enumerate(corpora) for name in corpus.documents]
-    return candidates, documents
 
 
 # Relations evaluation -------------------------------------------------------------------------------------------------
@@ -506,146 +551,6 @@ def measure_model(
         }
     answer.fact("measured", facts)
     answer.table("Measured on other corpora; intervals by resampling documents", SCORES, rows)
-
-
-# Relations learning ---------------------------------------------------------------------------------------------------
-#
-# What ``kernelrank relations`` learns: the options of the commands, and the extractor that they make.
-
-LEARNING = "Model"
-
-Corpora = Annotated[
-    list[Path],
-    typer.Argument(metavar="CORPUS", help="Corpus: interaction XML (also compressed) or CoNLL-U.", show_default=False),
-]
-CorpusFile = Annotated[
-    Path,
-    typer.Argument(metavar="CORPUS", help="Corpus: interaction XML (also compressed) or CoNLL-U.", show_default=False),
-]
-Learner = Annotated[
-    Literal["rls", "rankrls"],
-    typer.Option(
-        "--learner", help="rls: squared loss over labels. rankrls: squared loss over pairs.", rich_help_panel=LEARNING
-    ),
-]
-Features = Annotated[
-    str,
-    typer.Option(
-        "--features",
-        metavar="[parts|article|chosen|PART+PART]",
-        help="parts: dependencies, path and word order with equal weight; or some of them, as in path+order. "
-        "article: one graph, as in the article. chosen: the best of these by leave-document-out.",
-        rich_help_panel=LEARNING,
-    ),
-]
-CombineWalks = Annotated[
-    Literal["max", "sum"],
-    typer.Option("--combine", help="How to combine the walks between two labels.", rich_help_panel=LEARNING),
-]
-Scoring = Annotated[
-    Literal["auc", "f"],
-    typer.Option(
-        "--scoring",
-        help="Measure to choose alpha by, in leave-document-out cross-validation.",
-        rich_help_panel=LEARNING,
-    ),
-]
-Alphas = Annotated[
-    str | None,
-    typer.Option(
-        "--alphas",
-        help="Values of alpha to try, separated by commas, or auto.  \\[default: auto]",
-        rich_help_panel=LEARNING,
-        show_default=False,
-    ),
-]
-BasisSize = Annotated[
-    int | None,
-    typer.Option(
-        "--basis",
-        help="Nyström approximation with this many random pairs as basis. Default: all pairs.",
-        rich_help_panel=LEARNING,
-    ),
-]
-Lowercase = Annotated[bool, typer.Option("--lowercase", help="Convert words to lower case.", rich_help_panel=LEARNING)]
-Labels = Annotated[
-    str | None,
-    typer.Option(
-        "--labels",
-        help="Labels of the words, separated by commas: text, pos, lemma.  \\[default: text,pos]",
-        rich_help_panel=LEARNING,
-        show_default=False,
-    ),
-]
-
-
-def _weight(flag: str, what: str, default: str) -> Any:
-    return typer.Option(
-        flag, min=0.0, help=f"{what}  \\[default: {default}]", rich_help_panel=LEARNING, show_default=False
-    )
-
-
-PathWeight = Annotated[float | None, _weight("--path-weight", "Weight of edges on the shortest path.", "0.9")]
-OtherWeight = Annotated[float | None, _weight("--other-weight", "Weight of all other dependency edges.", "0.3")]
-OrderWeight = Annotated[float | None, _weight("--order-weight", "Weight of edges between neighbouring words.", "0.9")]
-Jobs = Annotated[int | None, typer.Option("--jobs", help="Number of parallel processes.", show_default=False)]
-RuleName = Annotated[
-    Literal["calibrated", "resampled", "training", "zero", "proportion"],
-    typer.Option("--rule", help="How to set the decision threshold."),
-]
-
-
-def make_extractor(
-    learner: str,
-    features: str,
-    combine: Any,
-    scoring: str,
-    alphas: str | None,
-    basis: int | None,
-    scheme: dict[str, Any] | None,
-    *,
-    jobs: int | None,
-    seed: int,
-) -> RelationExtractor:
-    """Return an extractor with the options of the command, checked."""
-    from kernelrank.relations import GraphScheme, RelationExtractor
-    from kernelrank.relations.features import feature_sets
-
-    given: dict[str, Any] = {} if alphas in (None, "auto") else {"alphas": _numbers(alphas)}
-    extractor = RelationExtractor(
-        learner=learner,
-        features=features,
-        combine=combine,
-        scheme=scheme,
-        scoring=scoring,
-        basis=basis,
-        n_jobs=jobs,
-        random_state=seed,
-        **given,
-    )
-    extractor.learning()
-    feature_sets(features)
-    GraphScheme.of(scheme)
-    return extractor
-
-
-def graph_settings(lowercase: bool, labels: str | None, **weights: float | None) -> dict[str, Any] | None:
-    """Return the graph options that were given; None if there are none."""
-    given: dict[str, Any] = {name: weight for name, weight in weights.items() if weight is not None}
-    if lowercase:
-        given["lowercase"] = True
-    if labels is not None:
-        given["labels"] = [label.strip() for label in labels.split(",")]
-    return given or None
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    from kernelrank.errors import InvalidInputError
-
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidInputError(f"--alphas: expected numbers such as 0.1,1,10; got {text!r}") from None
 
 
 # Relations tables -----------------------------------------------------------------------------------------------------

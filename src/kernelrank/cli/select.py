@@ -10,9 +10,8 @@ import typer
 
 from kernelrank.base.progress import working
 from kernelrank.base.text import p_is
-from kernelrank.cli import options
-from kernelrank.cli.answer import Answer, check_file, check_page, counted
-from kernelrank.cli.options import grouped, joined, without
+from kernelrank.cli import shared
+from kernelrank.cli.shared import Answer, check_file, check_page, counted, grouped, joined, without
 from kernelrank.cli.sources import SourceFile, command_line, fold_part, save_model, speaking_of
 
 if TYPE_CHECKING:
@@ -81,15 +80,15 @@ def select(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Save the model to this file.", show_default=False)
     ] = None,
-    report: options.Report = None,
-    confidence: options.Confidence = 0.95,
-    jobs: options.Jobs = 1,
-    seed: options.Seed = 0,
+    report: shared.Report = None,
+    confidence: shared.Confidence = 0.95,
+    jobs: shared.Jobs = 1,
+    seed: shared.Seed = 0,
     source: Annotated[
         SourceFile,
         without("time", "event", "happened", "strata", "weight", "groups"),
     ],
-    as_json: options.AsJSON = False,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Select a few features that rank well, and cross-validate the selection.
 

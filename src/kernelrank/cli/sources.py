@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from kernelrank import persistence
-from kernelrank.cli.answer import counted
-from kernelrank.cli.options import InputFormat, MeasureRules, PairWeight, option
+from kernelrank.cli.shared import InputFormat, MeasureRules, PairWeight, counted, option
 
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
-    from kernelrank.cli.answer import Answer
-    from kernelrank.cli.options import LearnerOptions
+    from kernelrank.cli.shared import Answer, LearnerOptions
     from kernelrank.data import Items, Preferences
     from kernelrank.data.columns import ColumnRequest
     from kernelrank.data.readers import StoredTable
@@ -688,7 +686,7 @@ def _scaler(stored: StoredTable) -> Any:
 
 
 def _batches(stored: StoredTable, scaler: Any, *, whole_queries: bool) -> Iterator[tuple[Any, Any, Any]]:
-    from kernelrank.cli.options import scaled
+    from kernelrank.cli.shared import scaled
 
     for chunk in stored.chunks(whole_queries=whole_queries):
         yield scaled(scaler, chunk.X), chunk.y, chunk.qid

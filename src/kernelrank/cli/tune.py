@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,14 +11,20 @@ import typer
 from typer.core import TyperCommand
 
 from kernelrank import persistence
-from kernelrank.cli import options
-from kernelrank.cli.answer import Answer, check_file, check_page, counted, setting_rows
-from kernelrank.cli.options import (
+from kernelrank.base.progress import working
+from kernelrank.cli import shared
+from kernelrank.cli.shared import (
     DEFAULT_MEASURES,
+    KERNELS_WITH,
     REFITTED,
+    Answer,
     LearnerOptions,
     MeasureRules,
+    answer_effects,
+    check_file,
     check_kernel_options,
+    check_page,
+    counted,
     facts_of,
     grouped,
     interval_lines,
@@ -28,19 +35,8 @@ from kernelrank.cli.options import (
     read_grid,
     row_of,
     scaled,
+    setting_rows,
     without,
-)
-from kernelrank.cli.searches import (
-    Search,
-    answer_nested_times,
-    for_times,
-    kernel_settings,
-    nested_times,
-    search_exactly,
-    search_folds,
-    search_on_file,
-    times_page,
-    tune_preferences,
 )
 from kernelrank.cli.sources import (
     Judgement,
@@ -59,8 +55,10 @@ from kernelrank.cli.sources import (
 )
 
 if TYPE_CHECKING:
-    from kernelrank.data import Items
+    from kernelrank.data import Items, Preferences
     from kernelrank.metrics import Measure
+    from kernelrank.model_selection import ConcordanceEstimate
+    from kernelrank.model_selection.preferences import PreferenceHoldout
 
 # Optional value -------------------------------------------------------------------------------------------------------
 #
@@ -132,7 +130,7 @@ def tune(
             "without each of five folds.",
         ),
     ] = False,
-    report: options.Report = None,
+    report: shared.Report = None,
     pairs: Annotated[
         Path | None,
         typer.Option(
@@ -145,14 +143,14 @@ def tune(
     learner: Annotated[LearnerOptions, without("kernel", "gamma", "degree", "scale")],
     scale: Annotated[
         Literal["columns", "query"] | None,
-        options.option("Model")(
+        shared.option("Model")(
             "Standardise the columns (--scale alone does this too; the scaler is saved with the model), or scale "
             "them to 0 to 1 inside each query, as for LETOR."
         ),
     ] = None,
     rules: Annotated[MeasureRules, only("discount", "empty", "relevant_from", "trec")],
     source: SourceFile,
-    as_json: options.AsJSON = False,
+    as_json: shared.AsJSON = False,
 ) -> None:
     """Choose alpha and kernel parameters by cross-validation, and save the model.
 
@@ -445,7 +443,7 @@ class Plan:
             raise InvalidInputError(
                 f"--cv {folds} is exact for rankrls and rls; for {self.learner.method} give a number of folds"
             )
-        return search_folds(self.learner, X, items, self.alphas, self.settings, folds=folds, measure=self.measure)
+        return search_by_folds(self.learner, X, items, self.alphas, self.settings, folds=folds, measure=self.measure)
 
     def nested(self, found: Search, X: Any, items: Items) -> Any:
         """Run nested cross-validation: return held-out scores, or for pairs the share in the right order."""
@@ -464,14 +462,335 @@ class Plan:
         return leave_one_out(search, X, items.y, sample_weight=items.weight)
 
 
+# Searches -------------------------------------------------------------------------------------------------------------
+#
+# The search for alpha and kernel parameters: by exact hold-out, by refitting folds, or on a validation file.
+
+
+@dataclass
+class Search:
+    """All candidates with their scores, the best one, and its model fitted to all training items."""
+
+    how: str
+    measure: str
+    candidates: list[dict[str, Any]] = field(default_factory=list)
+    model: Any = None
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The candidate with the highest score; the first of equals, as in RankRLSCV."""
+        return max(self.candidates, key=lambda candidate: candidate["score"])
+
+
+def kernel_settings(kernels: Sequence[str], gammas: Sequence[Any], degrees: Sequence[float]) -> list[dict[str, Any]]:
+    """List the kernels to try, each with the parameters that it has."""
+    settings = []
+    for kernel in kernels:
+        own_gammas = [{"gamma": gamma} for gamma in gammas] if kernel in KERNELS_WITH["gamma"] else []
+        own_degrees = [{"degree": degree} for degree in degrees] if kernel in KERNELS_WITH["degree"] else []
+        settings += [
+            {"kernel": kernel, **gamma, **degree} for gamma in own_gammas or [{}] for degree in own_degrees or [{}]
+        ]
+    return settings
+
+
+def search_exactly(
+    learner: LearnerOptions,
+    X: Any,
+    items: Items,
+    alphas: str | Sequence[float],
+    settings: list[dict[str, Any]],
+    *,
+    cv: str | int,
+    scoring: str | Measure | None,
+) -> Search:
+    """Choose by an exact hold-out: RankRLSCV, RLSCV and RLSClassifierCV."""
+    import numpy as np
+
+    learner = learner.of_items(items)
+    folds = _folds_of_groups(items, cv if isinstance(cv, int) else 5) if cv == "auto" or isinstance(cv, int) else None
+    grid = [{name: [value] for name, value in setting.items()} for setting in settings]
+    given: dict[str, Any] = {} if scoring is None else {"scoring": scoring}
+    model = learner.search(alphas, cv=folds or cv, kernel_grid=grid if len(grid) > 1 else None, **given)
+    if len(grid) == 1:
+        model.set_params(**settings[0])
+    model.fit(X, items.y, qid=items.qid, sample_weight=items.weight)
+    results = model.cv_results_
+    how = _words(cv, items, learner.method) if folds is None else f"{len(folds)} folds of groups held out exactly"
+    loss = "wrong classes, negative" if learner.classes else "squared error, negative"
+    found = Search(how, loss if scoring is None else _score_name(scoring), model=model)
+    for parameters, score in zip(results["params"], np.asarray(results["mean_test_score"]).tolist(), strict=True):
+        found.candidates.append({**(settings[0] if len(grid) == 1 else {}), **parameters, "score": score})
+    return found
+
+
+def _folds_of_groups(items: Items, number: int) -> list[Any] | None:
+    """Deal groups into folds, where there are groups and no queries; None elsewhere. Two classes go into every fold."""
+    import numpy as np
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+
+    if items.groups is None or items.qid is not None or number < 2:
+        return None
+    y: Any = items.y
+    classes = np.unique(y)
+    if len(classes) != 2:
+        number = min(number, len(np.unique(items.groups)))
+        return list(GroupKFold(number).split(items.X, groups=items.groups))
+    number = min(number, *(len(np.unique(items.groups[y == value])) for value in classes))
+    return list(StratifiedGroupKFold(max(2, number)).split(items.X, y, groups=items.groups))
+
+
+def _words(cv: str | int, items: Items, method: str) -> str:
+    if isinstance(cv, int):
+        return f"{cv} folds held out exactly"
+    if cv == "auto":
+        pairs = "leave_one_out" if method == "rls" else "leave_pair_out"
+        cv = pairs if items.qid is None else "leave_query_out"
+    return {
+        "leave_pair_out": "every pair held out exactly",
+        "leave_query_out": "every query held out exactly",
+        "leave_one_out": "every item held out exactly",
+    }[cv]
+
+
+def search_by_folds(
+    learner: LearnerOptions,
+    X: Any,
+    items: Items,
+    alphas: str | Sequence[float],
+    settings: list[dict[str, Any]],
+    *,
+    folds: int,
+    measure: Measure,
+) -> Search:
+    """Choose by refitting without each fold, for learners without a shortcut; queries, or else groups, stay whole."""
+    from sklearn.model_selection import KFold
+
+    from kernelrank.model_selection import QueryKFold
+    from kernelrank.model_selection.refit_search import search_folds
+
+    of_groups = _folds_of_groups(items, folds)
+    if items.qid is not None:
+        splits, noun = QueryKFold(min(folds, len(set(items.qid.tolist())))).split(X, groups=items.qid), "queries"
+    elif of_groups is not None:
+        splits, noun = iter(of_groups), "groups"
+    else:
+        splits, noun = KFold(folds, shuffle=True, random_state=learner.seed).split(X), "items"
+    sets = [held for _, held in splits]
+    known: dict[str, Any] = {"alphas": alphas, "qid": items.qid, "sample_weight": items.weight}
+    found = search_folds(learner.estimator(1.0), X, items.y, sets, settings, measure=measure, **known)
+    return Search(f"{len(sets)} folds of {noun}, refitted", _score_name(measure), found.candidates, found.model)
+
+
+def search_on_file(
+    learner: LearnerOptions,
+    X: Any,
+    items: Items,
+    alphas: str | Sequence[float],
+    settings: list[dict[str, Any]],
+    *,
+    name: str,
+    measure: Measure,
+    score: Callable[[Any], Any],
+) -> Search:
+    """Choose by the measure on a validation file, such as LETOR's vali.txt; `score` takes a fitted model."""
+    from kernelrank.model_selection.refit_search import search_on_data
+
+    known: dict[str, Any] = {"alphas": alphas, "qid": items.qid, "sample_weight": items.weight}
+    found = search_on_data(learner.estimator(1.0), X, items.y, settings, score=score, **known)
+    return Search(f"on {name}", _score_name(measure), found.candidates, found.model)
+
+
+def _score_name(measure: str | Measure) -> str:
+    """Name what is to be high; an error, such as the disagreement, is taken with its sign changed."""
+    from kernelrank.metrics import get_measure
+
+    name = measure if isinstance(measure, str) else measure.name
+    return name if get_measure(measure).higher_is_better else f"{name}, negative"
+
+
+# Preference tuning ----------------------------------------------------------------------------------------------------
+#
+# Choose alpha and the kernel by preferences that are held out: ``kernelrank tune --pairs``.
+
+
+def tune_preferences(
+    answer: Answer,
+    learner: LearnerOptions,
+    alphas: str | Sequence[float],
+    settings: list[dict[str, Any]],
+    source: SourceFile,
+    file: PreferenceFile,
+    output: Path | None,
+) -> Search:
+    """Choose by a hold-out of every preference, or of every judge, fit, and show the agreement."""
+    from kernelrank.errors import InvalidInputError
+
+    if learner.method not in ("rankrls", "bradley_terry"):
+        raise InvalidInputError(
+            f"--pairs is tuned with --method rankrls or bradley_terry; got {learner.method}. Use fit for it"
+        )
+    items = source.read(answer, needs_target=False)
+    preferences = file.between(items, answer)
+    file.check_holdout(preferences)
+    scaler = learner.scaler(items.X)
+    X = scaled(scaler, items.X)
+    likely = learner.method == "bradley_terry"
+    given = _with_magnitudes(preferences)
+    if likely:
+        given = {**file.votes(preferences, "bradley_terry"), **file.effects(preferences, learner)}
+    with answer.noting_warnings(), speaking_of(items):
+        hold_out = _hold_out_likelihood if likely else _hold_out_exactly
+        found, held_out = hold_out(learner, X, given, preferences.judge, alphas, settings)
+    agreement = held_out.agreement
+    model = joined(scaler, found.model)
+    if output is not None:
+        save_model(
+            model, output, items, source, preferences=str(file.path), chosen=found.how, candidates=len(found.candidates)
+        )
+    interval = agreement.interval
+    answer.add({"data": str(items.path), "preferences": str(file.path), "held_out": found.how})
+    answer.fact("agreement", {"value": agreement.value, "low": interval.low, "high": interval.high})
+    answer.table("Chosen", ("", ""), setting_rows(model, items))
+    answer_effects(answer, model)
+    if held_out.log_loss is not None:
+        answer.fact("log_loss", held_out.log_loss)
+        answer.line(f"Held out: log-loss {held_out.log_loss:.4f}.")
+    answer.line(f"Held out: {agreement}.")
+    return found
+
+
+def _with_magnitudes(found: Preferences) -> dict[str, Any]:
+    return {"pairs": found.pairs, "magnitude": found.magnitude, "weight": found.weight}
+
+
+def _hold_out_exactly(
+    learner: LearnerOptions,
+    X: Any,
+    given: dict[str, Any],
+    judge: Any,
+    alphas: str | Sequence[float],
+    settings: list[dict[str, Any]],
+) -> tuple[Search, PreferenceHoldout]:
+    """Choose by the agreement with preferences that are held out without refitting."""
+    from kernelrank.model_selection import leave_preferences_out
+
+    grid = [{name: [value] for name, value in setting.items()} for setting in settings]
+    search = learner.search(alphas, kernel_grid=grid)
+    search.fit_pairs(X, groups=judge, **given)
+    chosen = search._learner({name: value for name, value in search.best_params_.items() if name != "alpha"})
+    held_out = leave_preferences_out(chosen.set_params(alpha=search.alpha_), X, groups=judge, **given)
+    table = search.cv_results_
+    candidates = [
+        {**setting, "score": float(score)}
+        for setting, score in zip(table["params"], table["mean_test_score"], strict=True)
+    ]
+    how = "every preference held out" if judge is None else "every judge held out"
+    return Search(how, "agreement", candidates, search), held_out
+
+
+def _hold_out_likelihood(
+    learner: LearnerOptions,
+    X: Any,
+    given: dict[str, Any],
+    judge: Any,
+    alphas: str | Sequence[float],
+    settings: list[dict[str, Any]],
+) -> tuple[Search, PreferenceHoldout]:
+    """Choose by the log-loss of preferences that are held out by refitting: judges, or ten folds."""
+    import numpy as np
+
+    from kernelrank.model_selection import leave_preferences_out
+    from kernelrank.model_selection.refit_search import search_preferences
+
+    groups, how, noun = judge, "every judge held out, refitted", "judge"
+    if judge is None:
+        groups = np.random.default_rng(learner.seed).permutation(len(given["pairs"])) % 10
+        how, noun = "10 folds of preferences, refitted", "fold"
+    if learner.ties == "davidson" and "tie" in given:
+        _check_ties_remain(given, groups, noun)
+    estimator = learner.estimator(1.0)
+    found = search_preferences(estimator, X, given, groups, settings, alphas=alphas)
+    held_out = leave_preferences_out(found.best_of(estimator), X, groups=groups, **given)
+    return Search(how, "log-loss, negative", found.candidates, found.model), held_out
+
+
+def _check_ties_remain(given: dict[str, Any], groups: Any, noun: str) -> None:
+    """Raise an error if all ties are held out together: a model that saw no tie gives them a probability of zero."""
+    import numpy as np
+
+    from kernelrank.errors import InvalidInputError
+
+    counted = given["tie"] & (given["weight"] > 0) if "weight" in given else given["tie"]
+    if len(set(np.asarray(groups)[counted].tolist())) == 1:
+        raise InvalidInputError(
+            f"--ties davidson needs ties of at least two {noun}s; found {int(counted.sum()):,}, of one {noun}, without "
+            "which ties have a probability of zero. Use --ties half"
+        )
+
+
+# Survival tuning ------------------------------------------------------------------------------------------------------
+#
+# What ``kernelrank tune`` adds for censored times: a nested estimate of the concordance, and its page.
+
+
+def for_times(measure: str, cv: str, method: str, strata: str | None, *, pairs: bool) -> tuple[str, str]:
+    """Return the measure and the hold-out of censored times: the concordance, by strata or by ten folds of items."""
+    from kernelrank.errors import InvalidInputError
+
+    if method != "rankrls" or pairs:
+        raise InvalidInputError(
+            "Censored times need --method rankrls and no --pairs; got "
+            f"{'--pairs' if pairs else f'--method {method}'}. Remove it."
+        )
+    folds = "10" if cv == "auto" and strata is None else cv
+    return ("concordance" if measure == "pairwise_accuracy" else measure), folds
+
+
+def nested_times(search: Any, X: Any, items: Items, seed: int) -> ConcordanceEstimate:
+    """Run nested cross-validation with five folds of items, as ``kernelrank concordance`` does."""
+    from sklearn.base import clone
+
+    from kernelrank.model_selection import estimate_concordance
+
+    with working("choosing alpha without each fold"):
+        return estimate_concordance(
+            clone(search), X, items.y, qid=items.qid, sample_weight=items.weight, random_state=seed
+        )
+
+
+def answer_nested_times(answer: Answer, estimate: ConcordanceEstimate) -> None:
+    """Show a nested concordance with its interval."""
+    low, high = estimate.interval
+    level, n_folds = estimate.interval.level, int(estimate.folds.max()) + 1
+    facts = {"measure": "concordance", "mean": estimate.concordance, "low": low, "high": high}
+    answer.fact("nested", {**facts, "confidence": level, "interval": estimate.interval.method, "folds": n_folds})
+    answer.line(
+        f"Nested, alpha chosen without each of {counted(n_folds, 'fold')}: concordance "
+        f"{estimate.concordance:.3f}, {100 * level:.4g}% interval {low:.3f} to {high:.3f}."
+    )
+
+
+def times_page(answer: Answer, estimate: ConcordanceEstimate, model: Any, items: Items, time: str) -> Any:
+    """Return the page of the nested estimate, with the parameters of the model that was chosen."""
+    from kernelrank.report.estimates import concordance_report
+
+    with working("drawing the page"):
+        return concordance_report(
+            estimate,
+            model=model,
+            X=items.X if items.qid is None and items.weight is None else None,
+            feature_names=items.column_names,
+            time_name=time,
+            title=f"Concordance of {items.path}",
+            command=command_line(),
+            notes=answer.notes,
+        )
+
+
 # Tuning answer --------------------------------------------------------------------------------------------------------
 #
 # The output of ``kernelrank tune``: candidates, test sets, a page.
-
-SHOWN = 12
-"""How many candidates people see; programs see all."""
-
-SCALED = "columns were scaled by the training items: weights, deviations and values are those of scaled columns"
 
 
 def answer_candidates(answer: Answer, found: Search) -> None:
@@ -483,7 +802,7 @@ def answer_candidates(answer: Answer, found: Search) -> None:
 
 def _candidate_table(found: Search) -> tuple[list[str], list[list[str]]]:
     columns = parameter_names(found.candidates)
-    best = sorted(found.candidates, key=lambda candidate: -candidate["score"])[:SHOWN]
+    best = sorted(found.candidates, key=lambda candidate: -candidate["score"])[:12]  # programs see all
     rows = [[*(shown_value(one.get(name)) for name in columns), f"{one['score']:.4f}"] for one in best]
     return [*columns, found.measure], rows
 
@@ -578,6 +897,11 @@ def tuning_page(answer: Answer, found: Search, model: Any, items: Items, test: I
         answer.note("the report uses leave-pair-out and ignores groups; kernelrank auc keeps groups together")
     # The ranker alone, on scaled columns, has exact hold-outs; a pipeline would be refitted.
     scaler = model.steps[0][1] if hasattr(model, "steps") else None
+    notes = list(answer.notes)
+    if scaler is not None:
+        notes.append(
+            "columns were scaled by the training items: weights, deviations and values are those of scaled columns"
+        )
     with answer.noting_warnings():
         return ranking_report(
             persistence.final_step(model),
@@ -591,7 +915,7 @@ def tuning_page(answer: Answer, found: Search, model: Any, items: Items, test: I
             measures=plan.measures,
             title=f"Ranking of {items.path}",
             command=command_line(),
-            notes=[*answer.notes, *([] if scaler is None else [SCALED])],
+            notes=notes,
         )
 
 
