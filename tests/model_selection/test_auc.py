@@ -208,8 +208,8 @@ def test_a_search_chooses_on_the_other_half(kind):
 
 
 @pytest.mark.parametrize("share", [0.5, 0.75])
-def test_the_share_of_training_is_that_of_a_quadratic_part(share):
-    """Sums of a linear and a degenerate quadratic part, whose variances V / n and Q / n² are known."""
+def test_the_share_of_training_on_parts_is_that_of_a_quadratic_part(share):
+    """Sums of a linear and a degenerate quadratic part, whose variances V / k and Q / k² on parts are known."""
     rng = np.random.default_rng(0)
     n, truth = 40, 1.5
     V, Q = 1.0 / n, truth / n
@@ -228,8 +228,25 @@ def test_the_share_of_training_is_that_of_a_quadratic_part(share):
         spread = np.array([1, -1]) / np.sqrt(2)
         ends = [a + np.sqrt(v) * spread for a, v in zip(aucs, scored, strict=True)]
         parts = [Components(both, both) for both in ends]
-        found.append(Halves(parts, [(None, None)] * 40, share).trained_share())
-    assert np.mean(found) == pytest.approx(truth, abs=4 * np.std(found) / np.sqrt(60))
+        halves = Halves(parts, [(None, None)] * 40, share, [0.5])
+        found.append(halves.total_variance(V, [0.5]) / V - 1.0)
+    assert np.mean(found) == pytest.approx(truth / share, abs=4 * np.std(found) / np.sqrt(60))
+
+
+def test_what_training_adds_shrinks_near_one_and_an_auc_below_a_half_does_not_say_that_nothing_varies():
+    spread = np.array([1, -1]) / np.sqrt(200)  # a variance of V_k = 0.01
+    parts = [Components(auc + spread, auc + spread) for auc in 0.75 + 0.2 * np.sin(np.arange(40))]
+
+    def added(on_halves, aucs, variance=0.005):
+        return Halves(parts, [(None, None)] * 40, 0.5, on_halves).total_variance(variance, aucs) / 0.005 - 1.0
+
+    most = added([0.75], [0.75])
+    assert most > 0.5
+    assert added([0.75], [0.6]) == added([0.75], [0.25]) == most
+    assert added([0.75], [0.25], 1e-6) == pytest.approx(most)
+    assert added([0.75], [0.9]) == pytest.approx(most * (0.09 / 0.1875) ** 3)
+    assert added([0.75, 0.5], [0.9, 0.8]) == pytest.approx(most * (0.25 / 0.4375) ** 2)
+    assert added([1.0], [1.0]) == 0.0
 
 
 def test_an_auc_near_one_has_an_interval_that_says_something():

@@ -105,15 +105,16 @@ def test_learnt_sides_compare_the_difference_on_halves(a, b, clustered):
         part = None if groups is None else groups[items]
         one, two = (win_rates(side, marker[items], X[items], y[items], part) for side in (a, b))
         codes = (None, None) if part is None else (part[y[items] == 1], part[y[items] == 0])
-        return one - two, codes
+        return one - two, codes, [one.auc, two.auc]
 
-    everyone, codes = difference(np.arange(20))
+    everyone, codes, aucs = difference(np.arange(20))
     parts = _draw_halves(Task(None, None, TwoClasses.read(y, 20), groups), MOST_SPLITS)
     differences = [difference(items) for items in parts]
     share = np.mean([len(items) for items in parts]) / 20
-    halves = Halves([d for d, _ in differences], [c for _, c in differences], share)
+    means = np.mean([both for _, _, both in differences], axis=0).tolist()
+    halves = Halves([d for d, _, _ in differences], [c for _, c, _ in differences], share, means)
     V, degrees = everyone.variance(*codes)
-    error = np.sqrt(V * (1.0 + halves.trained_share()))
+    error = np.sqrt(halves.total_variance(V, aucs))
     student = stats.t(degrees)
     ends = (found.difference + sign * student.ppf(0.975) * error for sign in (-1, 1))
     assert tuple(found.interval) == pytest.approx(tuple(ends))

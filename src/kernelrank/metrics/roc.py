@@ -269,6 +269,16 @@ def shared_groups(groups: Index | None) -> Index | None:
     return None if groups is None or int(groups.max()) + 1 == len(groups) else groups
 
 
+def units_by_kind(positive: NDArray[np.bool_], units: Index) -> list[Index]:
+    """Return the units, items or groups, of positive items only, of negative items only, and of both, if any.
+
+    Shapes: positive (m,), units (m,).
+    """
+    of_positive, of_negative = (np.bincount(units, weights=of) > 0 for of in (positive, ~positive))
+    kinds = (of_positive & ~of_negative, of_negative & ~of_positive, of_positive & of_negative)
+    return [np.flatnonzero(kind) for kind in kinds if kind.any()]
+
+
 # Operating points -----------------------------------------------------------------------------------------------------
 #
 # Parts of a ROC curve: the sensitivity at a specificity, the reverse, and the area over a range.
@@ -613,10 +623,7 @@ class RocResamples:
 
     @cached_property
     def _kinds(self) -> list[Index]:
-        """The groups of positive items only, of negative items only, and of both."""
-        of_positive, of_negative = (np.bincount(self._units, weights=of) > 0 for of in (self.positive, ~self.positive))
-        kinds = (of_positive & ~of_negative, of_negative & ~of_positive, of_positive & of_negative)
-        return [np.flatnonzero(kind) for kind in kinds if kind.any()]
+        return units_by_kind(self.positive, self._units)
 
     @cached_property
     def _positive_in_order(self) -> Float:

@@ -19,6 +19,7 @@ from kernelrank.base.sklearn_private import num_samples
 from kernelrank.base.validation import check_confidence
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
 from kernelrank.metrics.intervals import Interval
+from kernelrank.metrics.measure import check_option
 from kernelrank.metrics.roc import Components, TwoClasses, check_groups, score_interval, shared_groups
 from kernelrank.model_selection.auc_halves import INTERVALS, Halves, are_cheap, hold_out_halves, least_units
 from kernelrank.model_selection.holdout import held_from, holdout, pairs_held_out
@@ -131,16 +132,14 @@ def estimate_auc(
     >>> X = rng.standard_normal((30, 5)) + (y == "ill")[:, None]
     >>> found = estimate_auc(RankRLS(), X, y, pos_label="ill")
     >>> round(found.auc, 2), [round(end, 2) for end in found.interval], found.n_pairs
-    (0.89, [0.67, 0.97], 225)
+    (0.89, [0.68, 0.97], 225)
     >>> round(estimate_auc(X[:, 0], None, y, pos_label="ill").auc, 2)  # one column as a marker
     0.85
     """
     if verbose:
         return verbosely(estimate_auc, locals())
-    if method not in METHODS:
-        raise InvalidInputError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
-    if interval not in INTERVALS:
-        raise InvalidInputError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {interval!r}")
+    check_option("method", method, list(METHODS))
+    check_option("interval", interval, INTERVALS)
     if interval == "jackknife" and method != "leave_pair_out":
         raise InvalidInputError(f"interval='jackknife' is for leave-pair-out, not for method={method!r}")
     if cv is not None and method not in FOLDS:
@@ -402,22 +401,24 @@ def pair_components(first: Index, second: Index, difference: Float, classes: Two
 
 
 def total_variance(
-    task: Task, components: Components, halves: Halves | None, *, searched: bool
+    task: Task, components: Components, halves: Halves | None, aucs: list[float], *, searched: bool
 ) -> tuple[float, float, str]:
     """Return the variance of an AUC, or of a difference of AUCs, with its degrees of freedom and what it allows for.
 
-    `halves` is None for the variance of the components alone; `searched` says whether an alpha was chosen inside.
+    `halves` is None for the variance of the components alone; `aucs` are the AUC, or the two; `searched` says whether
+    an alpha was chosen inside.
     """
     variance, degrees = components.variance(*task.class_groups())
     if halves is None:
         return variance, degrees, task.what_varies(SCORED)
     what = task.what_varies(CHOSEN if searched else TRAINED)
-    return variance * (1.0 + halves.trained_share()), degrees, what
+    return halves.total_variance(variance, aucs), degrees, what
 
 
 def pair_variance(task: Task, components: Components) -> tuple[float, float, str]:
     """Return the variance of a leave-pair-out AUC, its degrees of freedom, and what it allows for."""
-    return total_variance(task, components, task.on_halves(), searched=isinstance(task.held, NestedSearch))
+    searched = isinstance(task.held, NestedSearch)
+    return total_variance(task, components, task.on_halves(), [components.auc], searched=searched)
 
 
 def held_out_components(task: Task) -> Components:

@@ -26,7 +26,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -45,6 +45,7 @@ from kernelrank.exact_cv import DifferingPairs
 from kernelrank.exact_cv import leave_pair_out as leave_pair_out_exactly
 from kernelrank.metrics import RateEstimate, sensitivity_at
 from kernelrank.metrics.intervals import Interval
+from kernelrank.metrics.measure import check_option
 from kernelrank.metrics.roc import EDGE, Components, TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc import (
     GIVEN,
@@ -225,113 +226,93 @@ def compare_auc(
     """
     if verbose:
         return verbosely(compare_auc, locals())
-    if interval not in INTERVALS:
-        raise InvalidInputError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {interval!r}")
+    check_option("interval", interval, INTERVALS)
     check_confidence(confidence)
     both = X if isinstance(X, tuple) and len(X) == 2 else (X, X)
-    sides = [_side(value, part) for value, part in zip((a, b), both, strict=True)]
-    if interval == "jackknife" and not any(side.is_learnt for side in sides):
+    sides = [_read_side(value, part) for value, part in zip((a, b), both, strict=True)]
+    if interval == "jackknife" and all(learner is None for learner, _ in sides):
         raise InvalidInputError("interval='jackknife' needs estimators; it cannot be computed for given scores")
-    sizes = {side.n_items for side in sides}
-    if len(sizes) > 1:
-        raise InvalidInputError(
-            f"both sides must have the same items: the first has {sides[0].n_items}, the second {sides[1].n_items}"
-        )
-    classes = TwoClasses.read(y, sizes.pop(), pos_label=pos_label)
+    sizes = [num_samples(items) for _, items in sides]
+    if sizes[0] != sizes[1]:
+        raise InvalidInputError(f"both sides must have the same items: the first has {sizes[0]}, the second {sizes[1]}")
+    classes = TwoClasses.read(y, sizes[0], pos_label=pos_label)
     codes = shared_groups(check_groups(groups, classes))
-    held = [side.hold_out(classes, codes, interval, n_jobs) for side in sides]
+    held = []
+    for learner, items in sides:
+        estimator = None if learner is None else settled(learner, items)
+        task = Task(estimator, items, classes, codes, interval=interval, options={"n_jobs": n_jobs})
+        held.append(_Held(task, _win_rates(task)))
     return _compare(held[0], held[1], confidence)
 
 
-@dataclass(frozen=True, eq=False)
-class _Compared:
-    """An estimator with its items, or given scores."""
-
-    estimator: Any
-    X: Any
-    scores: Float | None
-
-    @property
-    def is_learnt(self) -> bool:
-        return self.scores is None
-
-    @property
-    def n_items(self) -> int:
-        return num_samples(self.X) if self.scores is None else len(self.scores)
-
-    def hold_out(self, classes: TwoClasses, groups: Index | None, interval: str, n_jobs: int | None) -> _Held:
-        if self.scores is not None:
-            components = Components.of_scores(self.scores[classes.positives], self.scores[classes.negatives])
-            return _Held(Task(None, None, classes, groups), components, self.scores)
-        estimator = settled(self.estimator, self.X)
-        task = Task(estimator, self.X, classes, groups, interval=interval, options={"n_jobs": n_jobs})
-        return _Held(task, held_out_components(task), None)
-
-
-def _side(value: Any, X: Any) -> _Compared:
+def _read_side(value: Any, X: Any) -> tuple[Any, Any]:
+    """Return an estimator and its items, or None and given scores."""
     if not hasattr(value, "fit"):
-        return _Compared(None, None, check_scores(value, X))
+        return None, check_scores(value, X)
     if X is None:
         raise InvalidInputError(f"{type(value).__name__} needs X to train on; got X=None")
-    return _Compared(value, X, None)
+    return value, X
+
+
+def _win_rates(task: Task) -> Components:
+    if task.estimator is not None:
+        return held_out_components(task)
+    return Components.of_scores(task.X[task.classes.positives], task.X[task.classes.negatives])
 
 
 @dataclass(frozen=True, eq=False)
 class _Held:
-    """A side with its win rates."""
+    """A side with its win rates; without an estimator X is scores."""
 
     task: Task
     components: Components
-    scores: Float | None
+
+    @property
+    def is_learnt(self) -> bool:
+        return self.task.estimator is not None
 
     @property
     def is_search(self) -> bool:
-        return self.scores is None and isinstance(self.task.held, NestedSearch)
+        return self.is_learnt and isinstance(self.task.held, NestedSearch)
 
     @cached_property
     def halves(self) -> Halves | None:
-        """A learner on halves of the items; None for scores, and where it would take too long."""
-        return self.task.on_halves() if self.scores is None else None
-
-    def scored_halves(self) -> Halves | None:
-        """Return given scores on the same halves as a learner."""
-        return hold_out_halves(replace(self.task, X=self.scores), _given_components)
+        """The side on halves of the items; None where a learner would take too long."""
+        return self.task.on_halves() if self.is_learnt else hold_out_halves(self.task, _win_rates)
 
     @cached_property
     def found(self) -> Found:
-        if self.scores is not None:
-            return of_scores(self.task, self.scores, GIVEN)
-        total = total_variance(self.task, self.components, self.halves, searched=self.is_search)
-        return Found(self.components.auc, *total, self.components.n_pairs)
+        if not self.is_learnt:
+            return of_scores(self.task, self.task.X, GIVEN)
+        auc = self.components.auc
+        total = total_variance(self.task, self.components, self.halves, [auc], searched=self.is_search)
+        return Found(auc, *total, self.components.n_pairs)
 
     def estimate(self, confidence: float) -> AUCEstimate:
-        method = "leave_pair_out" if self.scores is None else "given scores"
+        method = "leave_pair_out" if self.is_learnt else "given scores"
         return to_estimate(self.found, self.task, method, confidence)
-
-
-def _given_components(task: Task) -> Components:
-    return Components.of_scores(task.X[task.classes.positives], task.X[task.classes.negatives])
 
 
 def _halves(first: _Held, second: _Held) -> Halves | None:
     """Return the difference on halves; None where a learner would take too long, or both sides are scores."""
-    learnt = [side.halves for side in (first, second) if side.scores is None]
+    learnt = [side.halves for side in (first, second) if side.is_learnt]
     if not learnt or any(halves is None for halves in learnt):
         return None
-    one, two = (side.halves or side.scored_halves() for side in (first, second))
+    one, two = first.halves, second.halves
     return None if one is None or two is None else one - two
 
 
 def _compare(first: _Held, second: _Held, confidence: float) -> AUCComparison:
     components = first.components - second.components
     # Not the mean of the differences: rounding must not part AUCs that are equal.
-    difference = first.components.auc - second.components.auc
-    learnt = [side for side in (first, second) if side.scores is None]
-    searched = any(side.is_search for side in learnt)
-    variance, degrees, what = total_variance(first.task, components, _halves(first, second), searched=searched)
-    if not learnt:
+    aucs = [first.components.auc, second.components.auc]
+    difference = aucs[0] - aucs[1]
+    searched = first.is_search or second.is_search
+    halves = _halves(first, second)
+    variance, degrees, what = total_variance(first.task, components, halves, aucs, searched=searched)
+    if not (first.is_learnt or second.is_learnt):
         what = first.task.what_varies(GIVEN)
-    at_edge = any(min(side.components.auc, 1.0 - side.components.auc) <= EDGE for side in (first, second))
+    at_edge = any(min(auc, 1.0 - auc) <= EDGE for auc in aucs)
     if not np.isfinite(variance):
         ends, pvalue = (-1.0, 1.0), 1.0
         what = "is the largest possible one: with one item or group of a class, the variance is unknown"
@@ -539,8 +520,7 @@ def tournament_roc(
     """
     if verbose:
         return verbosely(tournament_roc, locals())
-    if interval not in INTERVALS:
-        raise InvalidInputError(f"interval must be one of {', '.join(map(repr, INTERVALS))}, got {interval!r}")
+    check_option("interval", interval, INTERVALS)
     check_confidence(confidence)
     classes = TwoClasses.read(y, num_samples(X), pos_label=pos_label)
     codes = shared_groups(check_groups(groups, classes))

@@ -11,10 +11,19 @@ mean, is expected to be [SW89]_
 
 F and the components V_k are measured on halves, which gives
 
-    ``Q / V = k / (n + k) (F / (V_k (1 - k/n)) - 1)``,
+    ``Q_k / V_k = (F / (V_k (1 - k/n)) - 1) / (1 + k/n)``,
 
-and the variance is V (1 + Q / V). Only a ratio is taken from the halves, because AUCs of smaller training sets are
-lower and vary more.
+and the variance is ``V (1 + Q / V)``. Only a ratio is taken from the halves, because AUCs of smaller training sets are
+lower and vary more. By this sum, Q / V would be k/n of Q_k / V_k. But without signal the direction of a model is as
+random as at half the size, and Q falls no faster than V; and near an AUC of 1, models of all items differ much less
+than those of halves. With the mean A_k of the AUCs of the halves, and AUCs below ½ counted as ½, what is taken is
+
+    ``Q / V = Q_k / V_k (A (1 - A) / (A_k (1 - A_k)))³``,
+
+with a factor of at most 1. For a difference, both products are added up, and the power is 2. The powers were chosen by
+simulation (``benchmarks/auc_intervals_are_narrow_and_cover.py``, ``auc_comparison_pvalues_are_uniform.py``). And an A
+far below ½ is no procedure that is reliably wrong: without signal, models that were trained without a pair tend to
+contradict it, all alike, so that V is nearly zero. Below ½, V is at least ``V_k k/n``.
 
 **Why halves.** The jackknife, which leaves out one item at a time and multiplies the changes by n, counts Q twice, and
 says nothing where the estimate jumps: where alpha changes with one item, or the order of two large groups of equal
@@ -41,7 +50,7 @@ import numpy as np
 from kernelrank.base.arrays import Index
 from kernelrank.base.progress import track
 from kernelrank.base.sklearn_private import safe_split
-from kernelrank.metrics.roc import Components
+from kernelrank.metrics.roc import Components, units_by_kind
 from kernelrank.model_selection.nested_search import NestedSearch
 from kernelrank.model_selection.refits import HoldoutData, without_basis
 from kernelrank.model_selection.search import AlphaSearch
@@ -58,42 +67,36 @@ MOST_SPLITS = 20
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """What an estimate came to on parts of the items, or the difference of two estimates."""
+    """What an estimate came to on parts of the items, or the difference of two estimates, with the mean of each AUC."""
 
     components: list[Components]
     groups: list[tuple[Index | None, Index | None]]
     share: float
+    aucs: list[float]
 
     def __sub__(self, other: Halves) -> Halves:
         """Return the difference of two estimates on the same parts."""
         differences = [one - two for one, two in zip(self.components, other.components, strict=True)]
-        return replace(self, components=differences)
+        return replace(self, components=differences, aucs=[*self.aucs, *other.aucs])
 
-    def trained_share(self) -> float:
-        """Return Q / V, the variance from training relative to that of the components."""
+    def total_variance(self, variance: float, aucs: list[float]) -> float:
+        """Add what training adds to the variance of the components, V; `aucs` are the AUC of all items, or the two."""
         parts = zip(self.components, self.groups, strict=True)
         scored = [part.variance(*groups)[0] for part, groups in parts]
-        return trained_share([part.auc for part in self.components], scored, self.share)
+        if len(aucs) == 1 and aucs[0] < 0.5:
+            variance = max(variance, self.share * float(np.mean(scored)))
+        room, before = (sum(auc * (1.0 - auc) for auc in np.maximum(of, 0.5)) for of in (aucs, self.aucs))
+        factor = min(1.0, room / before) ** (3 if len(aucs) == 1 else 2) if before > 0.0 else 0.0
+        return variance * (1.0 + factor * trained_share([part.auc for part in self.components], scored, self.share))
 
 
 def trained_share(estimates: list[float], scored: list[float], share: float) -> float:
-    """Return Q / V from estimates on parts of the items, their variances V_k, and how large a part is."""
+    """Return Q_k / V_k from estimates on parts of the items, their variances V_k, and how large a part is."""
     variance = float(np.mean(scored))
     if not 0.0 < variance < np.inf or share >= 1.0:
         return 0.0
     excess = float(np.var(estimates, ddof=1)) / (variance * (1.0 - share)) - 1.0
-    return max(0.0, excess) * share / (1.0 + share)
-
-
-def _kinds(task: Task) -> tuple[Index, list[Index]]:
-    """Return the unit of each item, and the units by kind: of positive items, of negative ones, of both."""
-    positive = task.classes.positive
-    units = np.arange(len(positive)) if task.groups is None else task.groups
-    size = int(units.max()) + 1
-    has = [np.bincount(units[of], minlength=size) > 0 for of in (positive, ~positive)]
-    kinds = [np.flatnonzero(of) for of in (has[0] & ~has[1], has[1] & ~has[0], has[0] & has[1])]
-    # In an order in which it does not matter which class is called positive.
-    return units, sorted((kind for kind in kinds if len(kind)), key=lambda kind: int(kind[0]))
+    return max(0.0, excess) / (1.0 + share)
 
 
 def _draw_halves(task: Task, splits: int) -> list[Index]:
@@ -101,7 +104,10 @@ def _draw_halves(task: Task, splits: int) -> list[Index]:
 
     A split is drawn again where a half has too few items, or groups, of a class; none are left where all have.
     """
-    units, kinds = _kinds(task)
+    positive = task.classes.positive
+    units = np.arange(len(positive)) if task.groups is None else task.groups
+    # In an order in which it does not matter which class is called positive.
+    kinds = sorted(units_by_kind(positive, units), key=lambda kind: int(kind[0]))
     random = np.random.default_rng(0)
     halves: list[Index] = []
     for _ in range(10 * splits):
@@ -152,7 +158,8 @@ def hold_out_halves(task: Task, components_of: Callable[[Task], Components]) -> 
         parts = [replace(part, estimator=chosen[number ^ 1]) for number, part in enumerate(parts)]
     found = [components_of(part) for part in track(parts, len(parts), "estimating on halves")]
     share = float(np.mean([len(items) for items in halves])) / len(task.classes.labels)
-    return Halves(found, [part.class_groups() for part in parts], share)
+    mean = float(np.mean([part.auc for part in found]))
+    return Halves(found, [part.class_groups() for part in parts], share, [mean])
 
 
 def _part(task: Task, items: Index) -> Task:
