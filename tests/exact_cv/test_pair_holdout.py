@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from kernelrank.estimators import RLS, RankRLS
 from kernelrank.exact_cv import DifferingPairs, PairHoldout, pair_accuracy, pairs
+from kernelrank.model_selection import leave_pair_out
 from kernelrank.model_selection.refits import HoldoutData
 from tests.oracles.holdout import (
     exact_kernel,
@@ -266,3 +267,24 @@ def test_as_many_columns_as_items_need_few_refits(monkeypatch, n_columns):
         for column, alpha in enumerate(ALPHAS):
             a, b = exact_scores(RankRLS(), exact_linear_kernel(X), y, held, alpha)
             assert found.difference[number, 0, column] == pytest.approx(a - b, rel=1e-8, abs=1e-9 * abs(a))
+
+
+@pytest.mark.parametrize("offset", [0.0, 10.0, 1000.0])
+@pytest.mark.parametrize("alpha", [2.0**-5, 0.5, 2.0**10])
+def test_rounding_does_not_order_a_tie(offset, alpha):
+    """Whole numbers make models of which one scores two different items alike, or is zero: each form says so."""
+    n_ties = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(-2, 3, (7, 1)) + offset, np.repeat([0.0, 1.0], [4, 3])
+        agreement = 0.0
+        kernel = exact_linear_kernel(X)
+        pairs = [(i, j) for i in range(4) for j in range(4, 7)]
+        for i, j in pairs:
+            first, second = exact_scores(RankRLS(), kernel, y, [i, j], alpha)
+            tied = abs(second - first) <= 1e-13 * (abs(first) + abs(second))
+            agreement += 0.5 if tied else float(second > first)
+            n_ties += bool(tied) and bool(X[i, 0] != X[j, 0])
+        for learner in (RankRLS(alpha), RankRLS(alpha, kernel=lambda a, b: a @ b)):
+            assert leave_pair_out(learner, X, y).accuracy == pytest.approx(agreement / len(pairs), abs=1e-12)
+    assert n_ties > 0

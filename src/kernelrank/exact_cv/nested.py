@@ -29,7 +29,7 @@ from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
-from kernelrank.exact_cv.pair_forms import DifferingPairs
+from kernelrank.exact_cv.pair_forms import TIE, DifferingPairs
 from kernelrank.exact_cv.problem import PIVOT, DualInverse, Problem
 from kernelrank.exact_cv.sets import DUAL_LIMIT, settle_ties, share_scores
 from kernelrank.features import FullKernel
@@ -185,8 +185,9 @@ def _count_agreements(
                 g_ab = g[b] - v * last_but_one[b] - w * last[b]
                 determinant = gamma_a * below[b] - g_ab * g_ab
                 missed = (below[b] + g_ab) * e_a - (g_ab + gamma_a) * e_b[b]
-                difference = (y_a - y_b[b]) * determinant - missed
-                right += int(difference > 0.0) - int(difference < 0.0)
+                truth = (y_a - y_b[b]) * determinant
+                difference, least = truth - missed, TIE * abs(truth)
+                right += int(difference > least) - int(difference < -least)
             total += right
             # Items of the set have left, and duplicates are tied by any model: their counts are taken back.
             for i in range(u if duplicate_of[a] < 0 else m - first):
@@ -196,8 +197,9 @@ def _count_agreements(
                 g_ab = g[b] - v * last_but_one[b] - w * last[b]
                 determinant = gamma_a * below[b] - g_ab * g_ab
                 missed = (below[b] + g_ab) * e_a - (g_ab + gamma_a) * e_b[b]
-                difference = (y_a - y_b[b]) * determinant - missed
-                total -= int(difference > 0.0) - int(difference < 0.0)
+                truth = (y_a - y_b[b]) * determinant
+                difference, least = truth - missed, TIE * abs(truth)
+                total -= int(difference > least) - int(difference < -least)
         found[number] = total
 
 

@@ -17,6 +17,11 @@
 Items are numbered by their place in descending order of the scores. Row p of a block is item ``start + p``, column q is
 item ``columns + q``. Both loops add pairs in the right order less those in the wrong order to `agreement`, and store
 the differences. The innermost loops have no branches, so that several pairs are held out at a time.
+
+**Ties.** Two scores may be equal by any model that is trained without the pair, though their rows differ: the model is
+zero, or the features are whole numbers. Rounding must not order them. So a difference is zero if it is at most `TIE`
+times what it was subtracted from: the true difference in the residual form, and in the smoother
+``(|P_jj + P_ij| + |P_ij + P_ii|) s / det P``, where s bounds what h and H y are made of.
 """
 
 from __future__ import annotations
@@ -40,6 +45,9 @@ from kernelrank.exact_cv.problem import Decomposition, DualInverse
 
 BLOCK_BYTES = 2**24
 """The size of a block of Γ or H."""
+
+TIE = 1e-10
+"""Differences that are smaller, relative to what they are made of, are rounding errors of a tie."""
 
 
 class Workspace:
@@ -122,7 +130,7 @@ class ResidualPairs:
             determinant = gamma_i * gamma_j - g * g
             truth = self.y[i] - self.y[j]
             found = truth - missed / (determinant + (determinant == 0.0))
-            found[self.tied[i] == self.tied[j]] = 0.0
+            found[(self.tied[i] == self.tied[j])[:, None] | (np.abs(found) <= TIE * np.abs(truth))] = 0.0
             store_pairs(truth, found, rows, agreement, difference)
         return np.zeros(0, dtype=np.int64)
 
@@ -157,12 +165,14 @@ class SmootherPairs:
         self.tied = tied_numbers(duplicate_of[order])
         self.eta: Float = np.einsum("is,is,s->i", self.first, self.second, self.d, optimize=True)
         self.P: Float = self.weight * (1.0 - self.share * self.weight) - self.eta
+        # TIE times the size of what is subtracted, for each output.
+        self.step = TIE * (np.abs(self.h).max(axis=0) + np.abs(self.eta).max() * np.abs(self.y).max(axis=0))
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
         offset, places = difference_places(pairs, difference)
         h, y = np.ascontiguousarray(self.h.T), np.ascontiguousarray(self.y.T)
-        known = self.P, self.eta, h, y, self.weight, self.share, self.threshold, self.tied, agreement, places
+        known = self.P, self.eta, h, y, self.weight, self.share, self.threshold, self.tied, self.step, agreement, places
         inverse, doubtful, n_doubtful = np.empty(len(self.eta)), [np.zeros(0, dtype=np.int64)], 0
         for rows in row_blocks(pairs):
             columns = int(pairs.end[rows.start])
@@ -218,7 +228,9 @@ class SmootherPairs:
         u_i, u_j = y_i + rest, y_j + rest
         z_i = h_i - eta_i * u_i - x * u_j
         z_j = h_j - x * u_i - eta_j * u_j
-        found = (P_jj + P_ij)[:, None] * z_i - (P_ij + P_ii)[:, None] * z_j
+        a, b = (P_jj + P_ij)[:, None], (P_ij + P_ii)[:, None]
+        found = a * z_i - b * z_j
+        found *= np.abs(found) > self.step * (np.abs(a) + np.abs(b))
         found *= inverse[:, None]
         return found, small
 
@@ -290,8 +302,8 @@ def _pairs_by_residuals(
                 missed = (gamma_j + g) * e_i - (g + gamma_i) * e[c, j]
                 determinant = gamma_i * gamma_j - g * g
                 truth = y_i - y[c, j]
-                # Zero where rounding took all digits, of items with the same row above all.
-                found = 0.0 if tied[j] == tie else truth - missed / (determinant + int(determinant == 0.0))
+                found = truth - missed / (determinant + int(determinant == 0.0))
+                found = 0.0 if tied[j] == tie or abs(found) <= TIE * abs(truth) else found
                 difference[c, to + b] = found
                 sign = found * truth
                 right += int(sign > 0.0) - int(sign < 0.0)
@@ -313,6 +325,7 @@ def _pairs_by_smoother(
     share: float,
     threshold: float,
     tied: Index,
+    step: Float,
     agreement: Float,
     difference: Float,
     inverse: Float,
@@ -322,7 +335,7 @@ def _pairs_by_smoother(
     A pair whose determinant is smaller than `threshold` beside its weights has lost digits: it is not counted, and its
     difference is zero.
 
-    Shapes: H (rows, m - columns), diagonal, eta (m,), h, y (k, m), weight (m,), inverse (m,).
+    Shapes: H (rows, m - columns), diagonal, eta (m,), h, y (k, m), weight, inverse (m,), step (k,).
     """
     k, m = y.shape
     n_doubtful = 0
@@ -339,7 +352,7 @@ def _pairs_by_smoother(
             n_doubtful += doubtful
             inverse[b] = 0.0 if doubtful or determinant == 0.0 or tied[j] == tie else 1.0 / determinant
         for c in range(k):
-            y_i, h_i = y[c, i], h[c, i]
+            y_i, h_i, least = y[c, i], h[c, i], step[c]
             right = 0
             for b in range(m - first):
                 j = first + b
@@ -349,7 +362,9 @@ def _pairs_by_smoother(
                 u_i, u_j = y_i + rest, y_j + rest
                 z_i = h_i - eta_i * u_i - x * u_j
                 z_j = h[c, j] - x * u_i - eta[j] * u_j
-                found = ((diagonal[j] + P_ij) * z_i - (P_ij + P_ii) * z_j) * inverse[b]
+                at_i, at_j = diagonal[j] + P_ij, P_ij + P_ii
+                found = at_i * z_i - at_j * z_j
+                found = found * inverse[b] if abs(found) > least * (abs(at_i) + abs(at_j)) else 0.0
                 difference[c, to + b] = found
                 sign = found * (y_i - y_j)
                 right += int(sign > 0.0) - int(sign < 0.0)

@@ -44,6 +44,7 @@ from kernelrank.comparisons.scored import ScoredComparisons
 from kernelrank.exact_cv.basis import BasisPlaces
 from kernelrank.exact_cv.pair_forms import (
     BLOCK_BYTES,
+    TIE,
     DifferingPairs,
     ItemPairs,
     PairForm,
@@ -377,7 +378,8 @@ def _pairs_by_series(
                 missed = (gamma_j + g) * e_i - (g + gamma_i) * e_j
                 determinant = gamma_i * gamma_j - g * g
                 truth = y[c, i] - y[c, j]
-                found = 0.0 if tied[j] == tied[i] else truth - missed / (determinant + int(determinant == 0.0))
+                found = truth - missed / (determinant + int(determinant == 0.0))
+                found = 0.0 if tied[j] == tied[i] or abs(found) <= TIE * abs(truth) else found
                 difference[c, to + b] = found
                 sign = found * truth
                 right += int(sign > 0.0) - int(sign < 0.0)
