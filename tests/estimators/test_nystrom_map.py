@@ -117,3 +117,56 @@ def test_features_that_are_not_kept_give_the_same_model(monkeypatch):
     np.testing.assert_allclose(found.dual_coef_, kept_pairs.dual_coef_, rtol=1e-8, atol=1e-10)
     regression = kr.RLS(0.2, **options).fit(X, y)
     np.testing.assert_allclose(regression.predict(X).std(), y.std(), rtol=0.3)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("kernel", ["rbf", "polynomial", "linear"])
+def test_without_items_it_is_the_map_of_the_others(kernel, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, rng.integers(2, 6)))
+    if seed % 3 == 0:
+        X[20:] = X[rng.integers(0, 20, size=20)]  # duplicates in the basis
+    basis = rng.choice(40, size=rng.integers(2, 20), replace=False)
+    gone = rng.choice(basis, size=rng.integers(0, len(basis)), replace=False)
+    options = {"kernel": kernel, "gamma": 0.3, "degree": 2}
+    whole = kr.NystromMap(basis, **options).fit(X)
+    before = whole.transform(X)
+    smaller = whole.without(gone)
+    anew = kr.NystromMap(basis[~np.isin(basis, gone)], **options).fit(X)
+    Phi, expected = smaller.transform(X), anew.transform(X)
+    scale = np.abs(expected @ expected.T).max()
+    np.testing.assert_allclose(Phi @ Phi.T, expected @ expected.T, atol=1e-8 * scale)
+    np.testing.assert_array_equal(smaller.basis_, anew.basis_)
+    np.testing.assert_array_equal(smaller.basis_items_, anew.basis_items_)
+    assert Phi.shape[1] == smaller.rank_ == anew.rank_ == len(smaller.get_feature_names_out())
+    w = rng.standard_normal(smaller.rank_)
+    scores = whole.kernel_.matrix(X, smaller.basis_items_) @ smaller.reduced_set(w)
+    np.testing.assert_allclose(scores, Phi @ w, atol=1e-6 * scale)
+    np.testing.assert_array_equal(whole.transform(X), before)
+
+
+def test_items_are_removed_in_two_steps_and_from_sparse_items_and_centres(tmp_path):
+    nystrom = kr.NystromMap([1, 5, 9, 30, 44, 50], gamma=0.3).fit(sparse.csr_array(X))
+    Phi = nystrom.without([5]).without([30, 44, 44]).transform(X)
+    expected = kr.NystromMap([1, 9, 50], gamma=0.3).fit_transform(X)
+    np.testing.assert_allclose(Phi @ Phi.T, expected @ expected.T, atol=1e-8)
+    smaller = kr.NystromMap(6, gamma=0.3, basis_selection="k_means", random_state=0).fit(X).without([2])
+    R = smaller.basis_items_
+    expected = rbf_kernel(X, R, gamma=0.3) @ np.linalg.inv(rbf_kernel(R, gamma=0.3)) @ rbf_kernel(R, X, gamma=0.3)
+    np.testing.assert_allclose(smaller.transform(X) @ smaller.transform(X).T, expected, atol=1e-8)
+    kr.save(smaller, tmp_path / "map.kr")
+    np.testing.assert_array_equal(kr.load(tmp_path / "map.kr").transform(X), smaller.transform(X))
+
+
+def test_items_that_cannot_be_removed():
+    nystrom = kr.NystromMap([3, 8, 20]).fit(X)
+    for items, message in (
+        ([8, 9], "the item 9 is not in the basis"),
+        ([-1], "the item -1 is not in the basis"),
+        ([20, 3, 8], "all 3 basis items would be removed"),
+        ([8.0], "a list of item numbers"),
+        (8, "a list of item numbers"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            nystrom.without(items)
+    assert nystrom.without([]).rank_ == 3

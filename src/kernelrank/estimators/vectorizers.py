@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -218,6 +219,62 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         for start in range(0, len(features), 4096):
             features[start : start + 4096] = rows[start : start + 4096]
         return features
+
+    def without(self, items: ArrayLike) -> Self:
+        """Return the map without some of its basis items, as for a fold that is held out together with them.
+
+        The inner products of its features are those of a map that is fitted with the other basis items [Air11]_.
+
+        Parameters
+        ----------
+        items : array-like of int
+            Numbers of basis items, as in `basis_`; for centres of k-means, their rows in `basis_items_`.
+
+        Returns
+        -------
+        NystromMap
+            A new fitted map; this one stays as it is. It keeps the parameters, so that `fit` would choose a whole basis
+            again, and the kernel with its `gamma_`.
+
+        Raises
+        ------
+        InvalidInputError
+            When an item is not in the basis, or none would be left.
+
+        Notes
+        -----
+        O(r² h) for h of r basis items where the basis has full rank, O(r³/3) with duplicates among them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from kernelrank import NystromMap
+        >>> X = np.random.default_rng(0).standard_normal((50, 3))
+        >>> nystrom = NystromMap([3, 8, 20, 41], gamma=0.3).fit(X)
+        >>> nystrom.without([8, 41]).basis_
+        array([ 3, 20])
+        """
+        check_is_fitted(self)
+        size = self.basis_items_.shape[0]
+        numbers = np.arange(size) if self.basis_ is None else self.basis_
+        gone = np.asarray(items)
+        if gone.ndim != 1 or (gone.size and gone.dtype.kind not in "iu"):
+            raise InvalidInputError("items must be a list of item numbers")
+        unknown = np.setdiff1d(gone, numbers)
+        if unknown.size:
+            raise InvalidInputError(
+                f"the item {unknown[0]} is not in the basis: items are numbers in basis_, such as "
+                "np.intersect1d(fold, basis_)"
+            )
+        kept = np.flatnonzero(~np.isin(numbers, gone))
+        if len(kept) == 0:
+            raise InvalidInputError(f"all {size} basis items would be removed: use a larger basis, or smaller folds")
+        smaller = copy(self)
+        kernel_map = self._map.of_part(kept, self.basis_items_)
+        smaller.basis_ = None if self.basis_ is None else self.basis_[kept]
+        smaller.basis_items_ = self.basis_items_[kept]
+        smaller.taken_, smaller.factor_, smaller.rank_ = kernel_map.taken, kernel_map.U, kernel_map.rank
+        return smaller
 
     def reduced_set(self, coef: ArrayLike) -> Float:
         """Convert feature weights to coefficients of the basis items.

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas, cho_factor, cho_solve, lapack, qr, solve_triangular, svd
+from scipy.linalg import blas, cho_factor, cho_solve, lapack, qr, qr_delete, solve_triangular, svd
 from sklearn.utils import check_random_state
 
 from kernelrank.base.arrays import Float, GramSum, Index, Matrix, RandomStateLike, is_sparse, product, transpose_product
@@ -613,6 +613,23 @@ class KernelMap:
             return left
 
         return turn
+
+    def of_part(self, kept: Index, basis_items: Matrix) -> KernelMap:
+        """Return the map of some places of the basis, whose items are all given; kept ascends.
+
+        Where the basis has full rank, U without the other columns is turned into a triangle by Givens rotations, O(r²)
+        for each item that goes; else the kernel of the items that stay is factorised, O(r³/3).
+        """
+        stays = np.isin(self.taken, kept)
+        if self.rank < self.size:
+            return KernelMap.of(self.kernel, self.kernel.matrix(basis_items[kept]))
+        U, Q = self.U, np.eye(self.rank)
+        for column in np.flatnonzero(~stays)[::-1]:
+            Q, U = qr_delete(Q, U, column, which="col", check_finite=False)
+        U = U[: len(kept)]
+        signs = np.where(np.diagonal(U) < 0.0, -1.0, 1.0)
+        factor = np.asfortranarray(signs[:, None] * U)
+        return KernelMap(self.kernel, len(kept), np.searchsorted(kept, self.taken[stays]), factor)
 
     def coefficients(self, w: Float) -> Float:
         """Return the coefficients of the basis items, ``U⁻¹ w`` for those taken and zero for the others."""
