@@ -142,3 +142,14 @@ def test_missing_numbers_inside(messy, run):
     np.testing.assert_allclose(found["auc"], np.mean(right), rtol=1e-12)
     assert "--inside has no effect" in run(*words, "--inside", "--missing", "drop", code=1).err
     assert 0 < json.loads(run(*words, "--inside").out)["auc"] < 1
+
+
+def test_codes_of_missing_values(run, tmp_path):
+    path = tmp_path / "train.csv"
+    rows = [f"{row % 2},{30 + row + 3 * (row % 2)},{row % 7}" for row in range(20)]
+    path.write_text("\n".join(["y,age,bmi", *rows, "1,-9,unknown"]) + "\n")
+    ended = run("fit", path, "--missing-values", "-9,999,unknown", "-o", tmp_path / "model.kr")
+    assert "missing cells became the median of their column ('age' 1, 'bmi' 1)" in ended.err
+    (tmp_path / "new.csv").write_text("age,bmi\n-9,unknown\n40,3\nNA,NA\n")
+    first, _, last = run("predict", tmp_path / "model.kr", tmp_path / "new.csv").out.split()
+    assert first == last

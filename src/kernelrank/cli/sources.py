@@ -96,6 +96,14 @@ class SourceFile:
             "list them and stop."
         ),
     ] = "median"
+    missing_values: Annotated[
+        str | None,
+        _data(
+            "Codes for a missing cell, separated by commas, such as -9,999,unknown. The usual words (NA, n/a, #N/A, "
+            "null, ?, ...) are known.",
+            metavar="CODES",
+        ),
+    ] = None
     missing_indicator: Annotated[
         bool,
         _data("Add an indicator column (1 = missing) for each column with missing values.", "--missing-indicator"),
@@ -133,7 +141,7 @@ class SourceFile:
         """Whether the file may be too large for memory; for Parquet this depends on its content."""
         from kernelrank.data.text import file_format
 
-        if not self.path.is_file():
+        if not self.path.is_file() or self.missing_values is not None:
             return False
         kind = file_format(str(self.path), self.input_format)
         return kind == "parquet" or (kind != "svmlight" and self.path.stat().st_size >= LARGE_BYTES)
@@ -157,6 +165,7 @@ class SourceFile:
                 str(self.path),
                 **options,
                 missing=self.missing,
+                missing_values=[] if self.missing_values is None else self.missing_values.split(","),
                 missing_indicator=self.missing_indicator,
                 ordinal=read_ordinal(self.ordinal or ()),
                 preparation=self.preparation,

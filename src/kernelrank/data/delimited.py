@@ -64,6 +64,7 @@ class DelimitedTable(Table):
 
     source: A file object must be seekable, for it is read from its beginning each time.
     longest_record: How many bytes a record with open quotes may have.
+    codes: A pattern of further words for a missing cell, in all columns but those in `uncoded`.
     """
 
     longest_record = 1 << 24
@@ -81,6 +82,8 @@ class DelimitedTable(Table):
         self._chosen: list[int] | None = None
         self._numbers: frozenset[int] = frozenset()
         self._first_line = 1
+        self.codes = ""
+        self.uncoded: frozenset[int | None] = frozenset()
         self.names = self._read_header()
         if self.delimiter != self._allowed[0]:
             self.notes = (f"the columns are separated by {SPOKEN[self.delimiter]}", *self.notes)
@@ -384,7 +387,10 @@ class DelimitedBlock(TableBlock):
             array = self.cells.column(name).chunk(0)
         else:
             array = self.table.parse(self.text, [column]).column(0).chunk(0)
-        return pyarrow.compute.utf8_trim(array, self.spaces) if self.spaces else array
+        array = pyarrow.compute.utf8_trim(array, self.spaces) if self.spaces else array
+        if self.table.codes and column not in self.table.uncoded:
+            array = pyarrow.compute.replace_substring_regex(array, f"^(?i:{self.table.codes})$", "")
+        return array
 
     @cached_property
     def spaces(self) -> str:

@@ -12,7 +12,7 @@ import io
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, Unpack, get_args
 
@@ -45,6 +45,7 @@ def read_table(
     *,
     format: str | None = None,
     missing: MissingRule = "median",
+    missing_values: Sequence[str | float] = (),
     missing_indicator: bool = False,
     ordinal: Mapping[str, Sequence[str]] | None = None,
     preparation: TablePreparation | None = None,
@@ -66,12 +67,15 @@ def read_table(
     missing : {"median", "mean", "drop", "error"}, default="median"
         How missing numbers are handled: replaced by the median or the mean of their column; ``"drop"`` leaves out
         their rows; ``"error"`` raises an error that lists them.
+    missing_values : sequence of str or float, default=()
+        Codes for a missing cell, such as -9 or "unknown", in all columns but those of ids, queries and groups.
     missing_indicator : bool, default=False
         Whether to add an indicator column (1 where the cell is missing) for each column with missing cells.
     ordinal : mapping from str to sequence of str, optional
         Columns whose words have an order, with the words from the lowest on.
     preparation : TablePreparation, optional
-        Apply what was learnt from another table, with its `missing`, `missing_indicator`, `ordinal` and `features`.
+        Apply what was learnt from another table, with its `missing`, `missing_values`, `missing_indicator`,
+        `ordinal` and `features`.
 
     Returns
     -------
@@ -106,8 +110,12 @@ def read_table(
     request = ColumnRequest(**columns)
     if preparation is not None:
         request = replace(request, features=preparation.names, n_features=None)
-    rules = _Rules(missing, missing_indicator, dict(ordinal or {}))
-    plain = not rules.ordinal if preparation is None else preparation.only_numbers
+    given = (missing_values,) if isinstance(missing_values, (str, int, float)) else missing_values
+    codes = tuple(str(code).strip() for code in given if str(code).strip()) or (
+        preparation.missing_values if preparation else ()
+    )
+    rules = _Rules(missing, missing_indicator, dict(ordinal or {}), codes)
+    plain = not codes and (not rules.ordinal if preparation is None else preparation.only_numbers)
     with readable(path) as source:
         kind = file_format(source, format)
         if kind == "svmlight":
@@ -120,7 +128,8 @@ def read_table(
             else:
                 names = items.feature_names or ()
                 learnt = preparation or TablePreparation.of_numbers(names, items.X, missing)
-                return replace(items, preparation=learnt)
+                notes = _code_notes(names, items.X.T) if preparation is None else []
+                return replace(items, preparation=learnt, notes=(*items.notes, *notes))
         return _prepared_items(source, kind, request, rules, preparation)
 
 
@@ -131,6 +140,36 @@ class _Rules:
     missing: MissingRule
     indicator: bool
     ordinal: dict[str, Sequence[str]]
+    codes: tuple[str, ...] = ()
+
+
+CODES = (-999.0, -99.0, -9.0, 999.0, 9999.0)
+"""Numbers that often stand for a missing value."""
+
+
+def _code_notes(names: Sequence[str], columns: Iterable[NDArray[np.float64]]) -> list[str]:
+    """Name the columns whose lowest or highest value is such a code, far from all others. Time O(size)."""
+    found: dict[str, list[str]] = {}
+    for name, values in zip(names, columns, strict=True):
+        if np.nanmin(values, initial=0) > CODES[2] and np.nanmax(values, initial=0) < CODES[3]:
+            continue
+        others = values[~np.isnan(values) & ~np.isin(values, CODES)]
+        for code in CODES:
+            is_far = len(others) and (others.min() > code / 2 if code < 0 else others.max() < code / 2)
+            if is_far and code in values:
+                cells = np.count_nonzero(values == code)
+                found.setdefault(f"{code:.0f}", []).append(f"{name!r} {cells:,}")
+    return [
+        f"{code} is far from all other values ({first_of(columns)}): if it stands for a missing value, say "
+        f"--missing-values {code}, or missing_values=[{code}] in Python"
+        for code, columns in found.items()
+    ]
+
+
+def _pattern(codes: Sequence[str]) -> str:
+    """Return a pattern of the words that are these codes; a whole number may be written with zeros after a point."""
+    words = (re.escape(code) + (r"(?:\.0*)?" if re.fullmatch(r"[+-]?\d+", code) else "") for code in codes)
+    return "|".join(words)
 
 
 @dataclass
@@ -158,6 +197,7 @@ def _prepared_items(
     stream.name = source_name(source)
     table = DelimitedTable(stream, "tsv" if kind == "tsv" else "csv", unique_names=True)
     table.notes = (*text.notes, *table.notes)
+    table.codes = _pattern(rules.codes)
     faults = Faults(table)
     reader, rows = _read_cells(table, request, faults)
     cells = reader.columns()
@@ -168,6 +208,8 @@ def _prepared_items(
         named = {name for name in request.features or () if name in cells}
         known = _learnt(cells, rows.positions, rules, named, faults, notes)
     notes += known.check(cells, rows.positions, faults)
+    if rules.codes:
+        notes.append(f"cells with {first_of(map(repr, rules.codes))} are missing, as given")
     faults.raise_all()
     X, feature_names = known.apply(cells)
     keep = np.ones(len(rows), dtype=np.bool_)
@@ -197,6 +239,7 @@ def _read_cells(table: DelimitedTable, request: ColumnRequest, faults: Faults) -
     try:
         reader = _CellReader.opened(table, request)
         table.choose(reader.roles.columns)
+        table.uncoded = frozenset({reader.roles.id, reader.roles.query, reader.roles.groups})
         # A missing target is a row to leave out, which is counted later.
         reader.request = replace(request, needs_target=False)
         rows = reader.read_all()
@@ -264,7 +307,11 @@ def _learnt(
     if not columns:
         without = f"; left out: {', '.join(left_out[:10])}" if left_out else ""
         faults.add(f"no column is left for the features: expected at least one{without}")
-    return TablePreparation(tuple(columns), rules.missing)
+    numbers = [column.name for column in columns if column.kind == "number"]
+    notes += _code_notes(
+        numbers, (np.where(np.isfinite(cells[name].values), cells[name].values, math.nan) for name in numbers)
+    )
+    return TablePreparation(tuple(columns), rules.missing, rules.codes)
 
 
 def _fill(values: NDArray[np.float64], missing: MissingRule) -> float:
@@ -438,6 +485,8 @@ class TablePreparation:
     columns : tuple of PreparedColumn
     missing : {"median", "mean", "drop", "error"}
         What becomes of missing numbers.
+    missing_values : tuple of str, default=()
+        Codes for a missing cell besides the usual words.
 
     Examples
     --------
@@ -453,6 +502,7 @@ class TablePreparation:
 
     columns: tuple[PreparedColumn, ...]
     missing: MissingRule = "median"
+    missing_values: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -534,6 +584,7 @@ class TablePreparation:
             "fills": [column.fill for column in columns],
             "levels": {column.name: list(column.levels) for column in columns if column.levels},
             "indicators": [column.name for column in columns if column.indicator],
+            **({"missing_values": list(self.missing_values)} if self.missing_values else {}),
         }
 
     @classmethod
@@ -548,13 +599,14 @@ class TablePreparation:
         """
         try:
             missing, levels, indicators = data["missing"], data["levels"], set(data["indicators"])
+            codes = tuple(data.get("missing_values", ()))
             columns = tuple(
                 PreparedColumn(name, kind, float(fill), tuple(levels.get(name, ())), name in indicators)
                 for name, kind, fill in zip(data["names"], data["kinds"], data["fills"], strict=True)
             )
             for one in columns:
                 if one.kind not in get_args(ColumnKind) or not all(
-                    isinstance(word, str) for word in (one.name, *one.levels)
+                    isinstance(word, str) for word in (one.name, *one.levels, *codes)
                 ):
                     raise ValueError(f"column {one.name!r}")
         except (TypeError, KeyError, ValueError, AttributeError) as error:
@@ -562,7 +614,7 @@ class TablePreparation:
         if missing not in MISSING_RULES:
             known = ", ".join(MISSING_RULES)
             raise InvalidInputError(f"the table preparation is damaged: missing is {missing!r}, not one of {known}")
-        return cls(columns, missing)
+        return cls(columns, missing, codes)
 
 
 # Normalised text ------------------------------------------------------------------------------------------------------

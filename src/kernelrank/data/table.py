@@ -18,7 +18,7 @@ from kernelrank.errors import FileFormatError
 if TYPE_CHECKING:
     import pyarrow
 
-MISSING_WORDS = frozenset({"", "na", "n/a", "<na>", "nan", "null", "none", "?", "."})
+MISSING_WORDS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "?", "."})
 """Words for a missing cell, in small letters."""
 
 
