@@ -39,6 +39,9 @@ from kernelrank.features import View as View
 from kernelrank.model_selection import (
     RLSCV as RLSCV,
     CoRankRLSCV as CoRankRLSCV,
+    MetricRankRLSCV as MetricRankRLSCV,
+    MetricRLSClassifierCV as MetricRLSClassifierCV,
+    MetricRLSCV as MetricRLSCV,
     QueryKFold as QueryKFold,
     RankRLSCV as RankRLSCV,
     RLSClassifierCV as RLSClassifierCV,

@@ -190,12 +190,20 @@ def refit_without(problem: Problem, held: Index, alphas: Float) -> Float:
 
     Shapes: held (u,), alphas (number of alphas,); returns (u, outputs, number of alphas).
     """
+    rest, rows, path = path_without(problem, held, alphas)
+    scores = rest.features.predict(rows, path.reshape(len(path), -1))
+    return scores.reshape(len(held), *path.shape[1:])
+
+
+def path_without(problem: Problem, held: Index, alphas: Float) -> tuple[Problem, Matrix, Float]:
+    """Train without some items: the problem of the others, the rows of those held out, and the coefficients.
+
+    Shapes: held (u,), alphas (number of alphas,); returns coefficients (r, outputs, number of alphas).
+    """
     rest, rows = problem.without(held)
     solver = choose_solver(rest.features, rest.graph, len(alphas), tol=EXACT)
     state = solver.prepare(rest.features, rest.graph)
-    path = np.stack([solver.solve(state, float(alpha)).coefficients for alpha in alphas], axis=2)
-    scores = rest.features.predict(rows, path.reshape(len(path), -1))
-    return scores.reshape(len(held), *path.shape[1:])
+    return rest, rows, np.stack([solver.solve(state, float(alpha)).coefficients for alpha in alphas], axis=2)
 
 
 # Decomposition --------------------------------------------------------------------------------------------------------

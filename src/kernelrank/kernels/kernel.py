@@ -250,6 +250,8 @@ class Kernel:
                 return self._finite(self.of_distances(kept[metric]), X, Y)
             from sklearn.metrics.pairwise import pairwise_kernels
 
+            if metric == "laplacian":
+                X, Y = _narrow(X), None if Y is None else _narrow(Y)
             K = pairwise_kernels(X, Y, metric=metric, **arguments)
         return self._finite(np.asarray(K.toarray() if is_sparse(K) else K, dtype=np.float64), X, Y)
 
@@ -427,6 +429,14 @@ EXPONENTS = {"rbf": _gaussian, "laplacian": _laplacian}
 """The kernels that are exponentials of distances."""
 
 
+def _narrow(X: Matrix) -> Matrix:
+    """Return a sparse X with indices of 32 bits, which Manhattan distances of scikit-learn need, where these suffice."""
+    if not is_sparse(X) or max(X.nnz, *X.shape) >= 2**31:
+        return X
+    X = X.tocsr()
+    return type(X)((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
+
 def _dense(X: Matrix) -> Float:
     if is_sparse(X):
         raise InvalidInputError("a Gaussian-process kernel takes dense X only, got a sparse matrix")
@@ -568,7 +578,7 @@ def _median_distance(X: Matrix, random_state: RandomStateLike, *, manhattan: boo
     else:
         from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
-        distances = manhattan_distances(X) if manhattan else euclidean_distances(X, squared=True)
+        distances = manhattan_distances(_narrow(X)) if manhattan else euclidean_distances(X, squared=True)
     first, second = np.triu_indices(X.shape[0], 1)
     between = distances[first, second]
     largest = float(between.max(initial=0.0))
@@ -627,9 +637,11 @@ def column_variances(X: Matrix) -> Float:
     m = X.shape[0]
     with np.errstate(over="ignore", invalid="ignore"):
         if is_sparse(X):
-            from sklearn.utils.sparsefuncs import mean_variance_axis
-
-            means, variances = mean_variance_axis(X.astype(np.float64, copy=False), axis=0)
+            n, values = X.shape[1], X.data.astype(np.float64)
+            column = X.indices if X.format == "csr" else np.repeat(np.arange(n), np.diff(X.indptr))
+            means = np.bincount(column, weights=values, minlength=n) / m
+            squares = np.bincount(column, weights=(values - means[column]) ** 2, minlength=n)
+            variances = (squares + (m - np.bincount(column, minlength=n)) * means**2) / m
         else:
             means, variances = np.mean(X, axis=0, dtype=np.float64), np.zeros(X.shape[1])
             for rows in row_slices(X):

@@ -16,6 +16,11 @@ from kernelrank.model_selection.holdout import (
     leave_pair_out as leave_pair_out,
     leave_query_out as leave_query_out,
 )
+from kernelrank.model_selection.metric_search import (
+    MetricRankRLSCV as MetricRankRLSCV,
+    MetricRLSClassifierCV as MetricRLSClassifierCV,
+    MetricRLSCV as MetricRLSCV,
+)
 from kernelrank.model_selection.permutation import (
     PermutationImportance as PermutationImportance,
     PermutationTest as PermutationTest,

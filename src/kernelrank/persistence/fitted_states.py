@@ -271,6 +271,13 @@ SEARCH: dict[str, Kind] = {
     "cv_results_": "dict",
     "best_score_": "any number",
 }
+METRIC: dict[str, Kind] = {
+    **SEARCH,
+    "alpha_": "number",
+    "metric_": "floats (features)",
+    "round_": "whole number",
+    "holdout_scores_": "any floats (items) or (items, outputs)",
+}
 COMPARISONS: dict[str, Kind] = {
     "precision_factor_": "floats (precisions, precisions)",
     "precision_items_": "indices below support (precisions)",
@@ -486,6 +493,9 @@ REGISTRY: dict[str, tuple[str, FittedState | None]] = {
     "RLSClassifier": ("kernelrank.estimators", CLASSIFIER),
     "RLSClassifierCV": ("kernelrank.model_selection", CLASSIFIER.with_optional(**SEARCH)),
     "RankRLS": ("kernelrank.estimators", LEARNER.with_optional(**RANKER, **STREAM)),
+    "MetricRLSCV": ("kernelrank.model_selection", LEARNER.with_optional(**METRIC)),
+    "MetricRLSClassifierCV": ("kernelrank.model_selection", CLASSIFIER.with_optional(**METRIC)),
+    "MetricRankRLSCV": ("kernelrank.model_selection", LEARNER.with_optional(**METRIC)),
     "RankRLSCV": ("kernelrank.model_selection", LEARNER.with_optional(**RANKER, **SEARCH)),
     "RankSVM": ("kernelrank.estimators", LEARNER.with_optional(gap_="any number")),
     "RelationExtractor": (
