@@ -430,7 +430,7 @@ EXPONENTS = {"rbf": _gaussian, "laplacian": _laplacian}
 
 
 def _narrow(X: Matrix) -> Matrix:
-    """Return a sparse X with indices of 32 bits where these suffice: scikit-learn needs them for Manhattan distances."""
+    """Return a sparse X with 32-bit indices where these suffice: Manhattan distances of scikit-learn need them."""
     if not is_sparse(X) or max(X.nnz, *X.shape) >= 2**31:
         return X
     X = X.tocsr()
