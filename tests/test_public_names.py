@@ -193,6 +193,7 @@ SIGNATURES = {
     "RankSVM.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None, event=None)",
     "RankSVM.score": "(self, X, y, *, qid=None, sample_weight=None, event=None)",
     "data.event_times": "(time, event=None, *, weight=None)",
+    "data.preferences_from_clicks": "(query, rank, clicked, *, propensity=None)",
     "metrics.Concordance": "(weighting='harrell', tau=None)",
     "BradleyTerry": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, metric=None, "
     "ties='half', side_bias=False, judge_effect=None, judge_alpha=0.5, basis=None, solver='auto', tol=1e-08, "

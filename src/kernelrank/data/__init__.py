@@ -17,7 +17,7 @@ from kernelrank.data.trec import (
     write_run,
 )
 from kernelrank.data.vote_tables import read_pairs
-from kernelrank.data.votes import Preferences
+from kernelrank.data.votes import Preferences, preferences_from_clicks
 from kernelrank.data.writers import write_items, write_pairs, write_ranking, write_scores
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "letor_folds",
     "make_preferences",
     "make_ranking",
+    "preferences_from_clicks",
     "read_item_chunks",
     "read_items",
     "read_linear_model",
