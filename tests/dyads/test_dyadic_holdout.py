@@ -13,7 +13,7 @@ from kernelrank.dyads import shortcuts, solvers
 from kernelrank.dyads.folds import DyadicFolds
 from kernelrank.dyads.shortcuts import RotatedSide
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from tests.oracles.dyadic_holdout import held_out_scores, kronecker_without, two_step_without
+from tests.oracles.dyadic_holdout import held_out_scores, kronecker_without, stacked_without, two_step_without
 
 SETTINGS = ["cell", "row", "column", "both"]
 ALPHAS = [2.0**-15, 1.0, 2.0**15]
@@ -91,6 +91,18 @@ def test_objects_far_from_the_origin(setting, model, mean, digits, monkeypatch):
         expected = held_out_scores(scores, setting, oracle)
         both = ~np.isnan(found) & ~np.isnan(scores)
         np.testing.assert_allclose(found[both], expected[both], rtol=0, atol=digits * np.abs(expected[both]).max())
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("means", [(10.0, 10.0), (100.0, 1000.0), (1000.0, 1000.0)])
+def test_two_linear_kernels_far_from_the_origin(setting, means):
+    # K₁ ⊗ K₂ has eigenvalues of 1e13: it has lost the small ones to rounding, the features have not.
+    rng = np.random.default_rng(3)
+    rows, columns = rng.standard_normal((5, 2)) + means[0], rng.standard_normal((6, 3)) + means[1]
+    Y = rng.standard_normal((5, 6))
+    found = kr.dyadic_holdout(kr.KroneckerRLS(1 / 16), rows, columns, Y, setting=setting)
+    expected = held_out_scores(Y, setting, stacked_without(rows, columns, Y, 1 / 16))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("model", RANKINGS, ids=str)

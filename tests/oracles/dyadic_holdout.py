@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.oracles.dyads import kronecker_scores, two_step_scores
+from tests.oracles.pairs import fit_regression
 
 
 def leaving_cells(setting: str, i: int, j: int, shape: tuple[int, int], one_set: bool, folds) -> np.ndarray:
@@ -51,6 +52,17 @@ def kronecker_without(K1, K2, Y, alpha, **options):
     def scores(mask):
         rows, columns = np.nonzero(~mask & ~np.isnan(Y).any(axis=tuple(range(2, Y.ndim))))
         return kronecker_scores(K1, K2, rows, columns, Y[rows, columns], alpha, **options)
+
+    return scores
+
+
+def stacked_without(X1, X2, Y, alpha):
+    """Return a training with linear kernels by stacked least squares, in which nothing is squared."""
+    Phi = np.kron(X1, X2)
+
+    def scores(mask):
+        kept = np.flatnonzero(~mask.ravel() & ~np.isnan(Y.ravel()))
+        return (Phi @ fit_regression(Phi[kept], Y.ravel()[kept], alpha)).reshape(Y.shape)
 
     return scores
 

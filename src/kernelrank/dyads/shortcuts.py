@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import solve
 
-from kernelrank.base.arrays import Float, Index, blocks
+from kernelrank.base.arrays import Float, Index, blocks, dense_rows
 from kernelrank.dyads.folds import DyadicFolds
 from kernelrank.dyads.problem import DyadicProblem, DyadicSide, Regularisation, SideSpectrum, symmetrised
 from kernelrank.dyads.solvers import CompleteSpectral
@@ -399,8 +399,10 @@ class RotatedSide:
     @classmethod
     def of_part(cls, side: DyadicSide, kept: Index, new: Index, *, centred: bool) -> RotatedSide:
         """Decompose the kernel of some objects, and predict others: O(m³)."""
-        part = side.only(kept)
+        part = side.linear_part(kept) if side.kernel.linear else side.only(kept)
         spectrum = part.centred_spectrum if centred else part.spectrum
+        if spectrum.loadings is not None:
+            return cls(spectrum.eigenvectors, spectrum.eigenvalues, dense_rows(side.items, new) @ spectrum.loadings)
         V = side.score_rows(new, ranked=centred)[:, kept] @ spectrum.eigenvectors
         V[:, ~spectrum.known] = 0.0
         return cls(spectrum.eigenvectors, spectrum.eigenvalues, V)
