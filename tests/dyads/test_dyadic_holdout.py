@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,10 +12,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold
 
 import kernelrank as kr
-from kernelrank.dyads import shortcuts, solvers
+from kernelrank.dyads import holdout, shortcuts, solvers
 from kernelrank.dyads.folds import DyadicFolds
 from kernelrank.dyads.shortcuts import RotatedSide
-from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCompareError
 from tests.oracles.dyadic_holdout import held_out_scores, kronecker_without, stacked_without, two_step_without
 
 SETTINGS = ["cell", "row", "column", "both"]
@@ -103,6 +106,60 @@ def test_two_linear_kernels_far_from_the_origin(setting, means):
     found = kr.dyadic_holdout(kr.KroneckerRLS(1 / 16), rows, columns, Y, setting=setting)
     expected = held_out_scores(Y, setting, stacked_without(rows, columns, Y, 1 / 16))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("means", [(10.0, 10.0), (1000.0, 100.0), (1000.0, 1000.0)])
+@pytest.mark.parametrize("solver", ["auto", "direct"])
+def test_unknown_cells_far_from_the_origin(setting, means, solver):
+    rng = np.random.default_rng(4)
+    rows, columns = rng.standard_normal((6, 2)) + means[0], rng.standard_normal((5, 3)) + means[1]
+    Y = rng.standard_normal((6, 5))
+    Y[np.arange(5), np.arange(5)] = np.nan
+    found = kr.dyadic_holdout(kr.KroneckerRLS(4.0, solver=solver), rows, columns, Y, setting=setting)
+    expected = held_out_scores(Y, setting, stacked_without(rows, columns, Y, 4.0))
+    known = ~np.isnan(Y)
+    np.testing.assert_allclose(found[known], expected[known], rtol=0, atol=2e-9 * np.abs(expected[known]).max())
+
+
+@pytest.mark.parametrize("relation", ["symmetric", "reciprocal"])
+@pytest.mark.parametrize("ranked", [None, "columns", "rows"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_features_of_known_dyads_give_the_scores_of_their_kernel(relation, ranked, kernel, monkeypatch):
+    rng = np.random.default_rng(5)
+    X, sign, Y = rng.standard_normal((5, 3)), 1 if relation == "symmetric" else -1, rng.standard_normal((5, 5))
+    Y = Y + sign * Y.T
+    Y[0, 3] = Y[3, 0] = np.nan
+    options = {"relation": relation, "kernel_rows": kernel, "solver": "direct"}
+    options |= {"gamma_rows": 0.3} if kernel == "rbf" else {}
+    model = kr.KroneckerRankRLS(0.5, rank=ranked, **options) if ranked else kr.KroneckerRLS(0.5, **options)
+    expected = kr.dyadic_holdout(model, X, None, Y)
+    monkeypatch.setattr(holdout, "DOUBTFUL", 0.0)
+    assert_close(kr.dyadic_holdout(model, X, None, Y), expected)
+
+
+def test_kernels_that_have_lost_digits():
+    # The features are gone: what rounding has left of the kernels' small eigenvalues decides the scores.
+    rng = np.random.default_rng(3)
+    sides, Y = [rng.standard_normal((5, 2)), rng.standard_normal((6, 3))], rng.standard_normal((5, 6))
+    for means, lost in (((10.0, 10.0), False), ((100.0, 1000.0), True)):
+        K1, K2 = ((X + mean) @ (X + mean).T for X, mean in zip(sides, means, strict=True))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = kr.dyadic_holdout(kr.KroneckerRLS(**GIVEN), K1, K2, Y, setting=SETTINGS, alphas=[1 / 16, 1.0])
+        rows, columns = (X + mean for X, mean in zip(sides, means, strict=True))
+        errors = []
+        for setting, number in itertools.product(SETTINGS, (0, 1)):
+            alpha = [1 / 16, 1.0][number]
+            expected = held_out_scores(Y, setting, stacked_without(rows, columns, Y, alpha))
+            errors.append(np.abs(found[setting][..., number] - expected).max() / np.abs(expected).max())
+        assert (max(errors) > 1e-8) == lost
+        assert [warning.category for warning in caught] == [LostDigitsWarning] * lost
+        if lost:
+            text = str(caught[0].message)
+            assert text.startswith("held-out scores with alphas up to 1 have a relative error of about ")
+            told = float(text.split("about ")[1].split(":")[0])
+            assert max(errors) / 30 < told < 30 * max(errors)
 
 
 @pytest.mark.parametrize("model", RANKINGS, ids=str)

@@ -19,12 +19,13 @@ from kernelrank.dyads.shortcuts import CompleteHoldout, OneSetHoldout, TwoStepHo
 from kernelrank.dyads.solvers import Eigenbasis, FewCells, VecTrick, prepare
 from kernelrank.errors import InvalidInputError
 from kernelrank.solvers import ConjugateGradient
-from kernelrank.solvers.precision import overflow_is_checked
+from kernelrank.solvers.precision import MARGIN, one_warning, overflow_is_checked, report_error
 
 Shortcut = CompleteHoldout | OneSetHoldout | TwoStepHoldout
 
 
 @one_pool
+@one_warning("held-out scores")
 def dyadic_holdout(
     estimator: Any,
     X_rows: ItemsLike,
@@ -123,7 +124,7 @@ def dyadic_holdout(
         if not plain:
             found = settle_ties(searched_scores(learner, problem, folds)[..., None])
         else:
-            found = holdout.scores(folds, [model._regularisation() for model in models])
+            found = holdout.checked_scores(folds, [model._regularisation() for model in models])
         found = found[:, :, 0] if problem.one_output else found
         return found if alphas is not None else found[..., 0]
 
@@ -160,6 +161,33 @@ class DyadicHoldout:
     def scores(self, folds: DyadicFolds, regularisations: Sequence[Regularisation]) -> Float:
         """Return held-out scores, (m₁, m₂, outputs, regularisations); those that differ by rounding only are tied."""
         return settle_ties(self._scores(folds, regularisations))
+
+    def checked_scores(self, folds: DyadicFolds, regularisations: Sequence[Regularisation]) -> Float:
+        """Return the same, and warn where rounding has moved them by more than 1e-8 of the largest.
+
+        Where that could be, they are computed again in other units of both kernels and of alpha.
+        """
+        found = self._scores(folds, regularisations)
+        doubtful = [n for n, each in enumerate(regularisations) if self.problem.rounding(each) > DOUBTFUL]
+        if doubtful:
+            errors, known = np.zeros(len(doubtful)), self.problem.known()
+            for unit, other_unit in UNITS[: None if known.size <= SMALL else 1]:
+                units = unit, unit if self.one_set else other_unit
+                other = replace(self, problem=self.problem.in_units(*units), _shortcuts={})
+                again = other._scores(folds, [regularisations[n].in_units(*units) for n in doubtful])
+                errors = np.maximum(errors, self._moved(found[..., doubtful], again))
+            for n, error in zip(doubtful, errors, strict=True):
+                each = regularisations[n]
+                report_error(each.both if each.constant else min(each.rows, each.columns), MARGIN * error, EXACT)
+        return settle_ties(found)
+
+    def _moved(self, found: Float, again: Float) -> Float:
+        """Return by how much scores differ, relative to the largest, for each regularisation."""
+        scores = np.nan_to_num(found), np.nan_to_num(again)
+        sizes = np.abs(scores[0]).max(axis=(0, 1, 2))
+        # Scores of less than a thousandth of what was learnt from count as if they were so large.
+        most = 1e-3 * float(np.nanmax(np.abs(self.problem.matrix)))
+        return np.asarray(np.abs(scores[0] - scores[1]).max(axis=(0, 1, 2)) / np.maximum(sizes, most))
 
     def _scores(self, folds: DyadicFolds, regularisations: Sequence[Regularisation]) -> Float:
         two_step = not regularisations[0].constant
@@ -222,13 +250,37 @@ def settle_ties(scores: Float) -> Float:
 # solution with nothing held out. Two-step learning depends on which objects there are, so objects that leave make
 # smaller kernels.
 
+DOUBTFUL = 1e-9
+"""Where rounding may move scores by more than this share of them, they are computed with more care, and checked."""
+
+EXACT = 1e-8
+"""Held-out scores equal training again to this share of the largest one, or there is a warning."""
+
+UNITS = ((1.1, 0.7), (1.3, 1.7), (0.9, 1.9))
+"""By how much features are multiplied for a check of rounding: by no power of two, which would change nothing."""
+
+SMALL = 10_000
+"""Up to so many dyads there are several checks: few dyads may agree by chance."""
+
 HOLDOUT_TOLERANCE = 1e-12
 """The relative residual of a training again: from a good start, fewer digits would be none at all."""
 
 
-def solution_block(problem: DyadicProblem, solution: DyadicSolution, rows: Index, columns: Index) -> Float:
-    """Return the scores of some rows and columns of a problem, (t₁, t₂, outputs)."""
-    if solution.weights is not None:
+def solution_block(
+    problem: DyadicProblem,
+    solution: DyadicSolution,
+    rows: Index,
+    columns: Index,
+    *,
+    roots: tuple[Float, Float] | None = None,
+) -> Float:
+    """Return the scores of some rows and columns of a problem, (t₁, t₂, outputs).
+
+    roots: The features that the weights belong to, if these are not those of the items.
+    """
+    if solution.weights is not None and roots is not None:
+        left, right, values = roots[0][rows], roots[1][columns], solution.weights
+    elif solution.weights is not None:
         left, right = dense_rows(problem.rows.items, rows), dense_rows(problem.columns.items, columns)
         values = solution.weights
     else:
@@ -253,6 +305,10 @@ def masked_scores(
     leaves.
     """
     prepared = _iterative(problem, solver, iteration, regularisations[0])
+    roots = None
+    if isinstance(prepared, FewCells) and any(problem.rounding(each) > DOUBTFUL for each in regularisations):
+        prepared = prepared.by_features()
+        roots = prepared.roots
     known = problem.known()
     scores = np.full((*problem.matrix.shape, len(regularisations)), np.nan)
     every = np.arange(problem.shape[0]), np.arange(problem.shape[1])
@@ -260,13 +316,13 @@ def masked_scores(
     for number, regularisation in enumerate(regularisations):
         starts.append(prepared.solve(regularisation, starts[-1] if starts else None))
         if folds.setting == "cell":
-            scores[..., number] = solution_block(problem, starts[-1], *every)
+            scores[..., number] = solution_block(problem, starts[-1], *every, roots=roots)
     scores[known] = np.nan
     for leaving in track(folds.leaving(known), None, "refitting without", noun="folds"):
         without = prepared.without(leaving.mask(problem.shape))
         cells, objects, places = leaving.crossing(problem.shape)
         for number, regularisation in enumerate(regularisations):
-            block = solution_block(problem, without.solve(regularisation, starts[number]), *objects)
+            block = solution_block(problem, without.solve(regularisation, starts[number]), *objects, roots=roots)
             scores[..., number][cells] = block[places]
     return scores
 

@@ -69,6 +69,11 @@ class Regularisation:
             return np.full((1, 1), self.both)
         return self.rows * column_values[None, :] + self.columns * row_values[:, None] + self.both
 
+    def in_units(self, row_unit: float, column_unit: float) -> Regularisation:
+        """Return E for kernels that are `unit²` times as large."""
+        squares = row_unit**2, column_unit**2
+        return Regularisation(self.rows * squares[0], self.columns * squares[1], self.both * squares[0] * squares[1])
+
     def divided(self, weight: float) -> Regularisation:
         """Return E divided by `weight`, for errors that count `weight` times. Not for two-step learning."""
         return Regularisation(self.rows / weight, self.columns / weight, self.both / weight)
@@ -168,6 +173,20 @@ class DyadicProblem:
             raise NothingToCompareError(f"expected at least two {self.ranked} to rank; got one")
         return regularisation.divided(float(self.omega(n)))
 
+    def rounding(self, regularisation: Regularisation) -> float:
+        """Return ε times the largest eigenvalue relative to alpha: about the largest error that rounding may cause."""
+        sizes = self.rows.magnitude, self.columns.magnitude
+        if not regularisation.constant:
+            return EPSILON * max(sizes[0] / regularisation.rows, sizes[1] / regularisation.columns)
+        n = {None: 1, "rows": self.shape[0], "columns": self.shape[1]}[self.ranked]
+        return EPSILON * sizes[0] * sizes[1] * float(self.omega(max(n, 2))) / regularisation.both
+
+    def in_units(self, row_unit: float, column_unit: float) -> DyadicProblem:
+        """Return the same problem with other kernels: its scores are the same but for rounding."""
+        rows = self.rows.in_units(row_unit)
+        columns = rows if self.columns is self.rows else self.columns.in_units(column_unit)
+        return replace(self, rows=rows, columns=columns)
+
     def centred(self, Y: Float) -> Float:
         """Return scores, (m₁, m₂), less the mean of each query; Y itself for regression."""
         if self.ranked is None:
@@ -255,6 +274,7 @@ class DyadicSide:
     kernel: Kernel
     name: str
     around: tuple[Float, Float] | None = None
+    given: Float | None = None
 
     @property
     def n_objects(self) -> int:
@@ -277,6 +297,8 @@ class DyadicSide:
     @cached_property
     def K(self) -> Float:  # noqa: N802 - the symbol of the equations
         """The kernel of all objects, (m, m), not centred."""
+        if self.given is not None:
+            return self.given
         needed, available = 8 * self.n_objects**2, available_bytes()
         if available is not None and needed > available:
             raise InvalidInputError(
@@ -347,6 +369,27 @@ class DyadicSide:
         around = (self._around[0][part], self._around[1][kept]) if self.kernel.linear or self.around else None
         return DyadicSide(self.K[part], Kernel("precomputed"), self.name, around)
 
+    @cached_property
+    def magnitude(self) -> float:
+        """A bound of the largest eigenvalue of K: its trace or its length, whichever is known without K."""
+        if self.few_columns:
+            return float(self.kernel.diagonal(self.items).sum())
+        return float(np.linalg.norm(self.K))
+
+    def root_features(self, new: Index) -> Float:
+        """Return features Φ of some objects, ``K = Φ Φᵀ``: linear ones as they are given, if they are few."""
+        if self.few_columns:
+            return dense_rows(self.items, new)
+        spectrum = self.spectrum
+        return np.asarray(spectrum.eigenvectors[new] * np.sqrt(np.where(spectrum.known, spectrum.eigenvalues, 0.0)))
+
+    def in_units(self, unit: float) -> DyadicSide:
+        """Return the same objects with ``unit²`` times their kernel: the same problem, rounded elsewhere."""
+        if self.kernel.linear:
+            items = self.items.astype(np.float64) if is_sparse(self.items) else np.asarray(self.items, dtype=np.float64)
+            return DyadicSide(items * unit, self.kernel, self.name)
+        return replace(self, given=self.K * unit**2)
+
     def linear_part(self, kept: Index) -> DyadicSide:
         """Return some of the objects, by their linear features."""
         return DyadicSide(self.items[kept], self.kernel, self.name)
@@ -378,7 +421,7 @@ class DyadicSide:
 
 
 def singular_spectrum(X: Float, summands: float = 0.0, null: Float | None = None) -> SideSpectrum:
-    """Decompose ``K = X Xᵀ`` without squaring X: where K has lost an eigenvalue to rounding, X still has half its digits.
+    """Decompose ``K = X Xᵀ`` without squaring X, which has half its digits left where K has lost an eigenvalue.
 
     Shapes: X (m, n_features), null (m,).
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import LinAlgError, eigh, solve
+from scipy.linalg import LinAlgError, eigh, solve, svd
 
 from kernelrank.base.arrays import Float, Index, Matrix, blocks, dense_rows, transpose_product
 from kernelrank.dyads.problem import (
@@ -198,6 +198,10 @@ def _each_output(function: object, values: Float) -> Float:
 #
 # The dual problem ``(C K Cᵀ + alpha I) u = C y`` of `vec_trick.py`, with the kernel K of the l known dyads, symmetrised
 # or made skew-symmetric if the relation is, by Cholesky's factorisation: O(l³), exact to rounding at any alpha.
+#
+# Where K is so much larger than alpha that K itself has lost digits, hold-outs solve ``(‖C(y - Φw)‖² + alpha ‖w‖²)`` by
+# the singular values of CΦ, with the features ``Φ = Φ₁ ⊗ Φ₂`` of the known dyads: nothing is squared. The same w comes
+# out if f(a, b) = ±f(b, a): features ``½ (φ_a ⊗ φ_b ± φ_b ⊗ φ_a)`` make W (skew-)symmetric.
 
 FEW_CELLS = 600
 """Up to so many known cells a dense system costs less than iterations."""
@@ -209,12 +213,21 @@ class FewCells:
 
     problem: DyadicProblem
     name: str = "direct"
+    roots: tuple[Float, Float] | None = None
 
     @classmethod
     def prepare(cls, problem: DyadicProblem) -> FewCells:
         """Check that both kernels are positive semidefinite: nothing is decomposed."""
         refuse_indefinite_sides(problem)
         return cls(problem)
+
+    def by_features(self) -> FewCells:
+        """Return the problem in features, Φ₁ and Φ₂, if these are not many: slower, and exact for a smaller alpha."""
+        sides = self.problem.rows, self.problem.columns
+        left, right = (side.root_features(np.arange(side.n_objects)) for side in sides)
+        if left.shape[1] * right.shape[1] > FEW_CELLS:
+            return self
+        return replace(self, roots=(left, right))
 
     @staticmethod
     def fits(problem: DyadicProblem) -> bool:
@@ -228,11 +241,39 @@ class FewCells:
     def solve(self, regularisation: Regularisation, start: DyadicSolution | None = None) -> DyadicSolution:  # noqa: ARG002
         """Return the dual coefficients; a starting point is not used."""
         assert regularisation.constant
+        if self.roots is not None:
+            W = np.empty((self.roots[0].shape[1], self.roots[1].shape[1], self.problem.n_outputs))
+            for (outputs, _), parts in zip(self.problem.output_cells(), self._decomposed, strict=True):
+                vectors, values, rotated = parts
+                w = vectors @ ((values / (values**2 + regularisation.both))[:, None] * rotated)
+                W[:, :, outputs] = w.reshape(*W.shape[:2], -1)
+            check_finite(W)
+            return DyadicSolution(weights=W)
         A = np.empty((*self.problem.shape, self.problem.n_outputs))
         for outputs, cells in self.problem.output_cells():
             A[:, :, outputs] = self._solve_cells(cells, regularisation.both)
         check_finite(A)
         return DyadicSolution(dual=A)
+
+    @cached_property
+    def _decomposed(self) -> list[tuple[Float, Float, Float]]:
+        """The right singular vectors and the singular values of CΦ, and the scores rotated, for each set of outputs."""
+        assert self.roots is not None
+        found = []
+        for _, cells in self.problem.output_cells():
+            laplacian, sign = CellLaplacian.of_cells(self.problem, cells), self.problem.sign
+            left, right = self.roots
+            if sign == 0:  # constants of a query count for nothing, and would cost digits
+                left = left - left.mean(axis=0) if self.problem.ranked == "rows" else left
+                right = right - right.mean(axis=0) if self.problem.ranked == "columns" else right
+            features = left[cells.rows][:, :, None] * right[cells.columns][:, None, :]
+            if sign:
+                mirrored = left[cells.columns][:, :, None] * right[cells.rows][:, None, :]
+                features = 0.5 * (features + sign * mirrored)
+            system = laplacian.centre(features.reshape(len(cells.rows), -1))
+            U, values, V = svd(system, full_matrices=False, check_finite=False)
+            found.append((V.T, values, U.T @ laplacian.centre(cells.y)))
+        return found
 
     def _solve_cells(self, cells: KnownCells, alpha: float) -> Float:
         laplacian, products, sign = CellLaplacian.of_cells(self.problem, cells), CellProducts(cells), self.problem.sign

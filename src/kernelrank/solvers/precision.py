@@ -264,10 +264,10 @@ _found: ContextVar[list[tuple[float, float]] | None] = ContextVar("found", defau
 """Errors that are told together, or None where each is told at once."""
 
 
-def report_error(alpha: float, error: float) -> None:
+def report_error(alpha: float, error: float, tolerated: float = TOLERATED) -> None:
     """Warn if predictions have fewer than about six digits: at once, or at the end of `one_warning`."""
     found = _found.get()
-    if error <= TOLERATED:
+    if error <= tolerated:
         return
     if found is None:
         _warn([(alpha, error)], "predictions")
