@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernelrank.data import TablePreparation, read_table
+from kernelrank.errors import FileFormatError
 
 
 @pytest.fixture(params=["csv", "xlsx"])
@@ -67,3 +68,58 @@ class TestMissingValues:
     def test_words_of_spreadsheets(self, read, word):
         items = read("y|age", "1|30", f"0|{word}", "1|50")
         assert items.X[:, 0].tolist() == [30, 40, 50]
+
+
+class TestNumbersAsTheyAreWritten:
+    @pytest.mark.parametrize(
+        ("cells", "numbers", "note"),
+        [
+            (("36,5", "37", "38,25"), (36.5, 37, 38.25), "commas are decimal points in 2 cells"),
+            (("1.234,5", "950", "-7,25"), (1234.5, 950, -7.25), "marks between thousands were left out in 1 cell"),
+            (("1.250", "36,5", "12.000"), (1250, 36.5, 12000), "marks between thousands were left out in 2 cells"),
+            (("1,250.5", "7", "1,000,000.0"), (1250.5, 7, 1e6), "marks between thousands were left out in 2 cells"),
+            (("1,250", "0.5", "12,000"), (1250, 0.5, 12000), "marks between thousands were left out in 2 cells"),
+            (("1 250", "7", "12 000,5"), (1250, 7, 12000.5), "commas are decimal points in 1 cell"),
+            (("1'250", "7", "12'000.5"), (1250, 7, 12000.5), "marks between thousands were left out in 2 cells"),
+            (
+                ("1\u00a0250", "7", "1\u202f000\u202f000"),
+                (1250, 7, 1e6),
+                "marks between thousands were left out in 2 cells",
+            ),
+            (("1,5e3", "7", "2,5E-1"), (1500, 7, 0.25), "commas are decimal points in 2 cells"),
+            (("<2.0", "7", "< 0,5"), (1, 7, 0.25), "cells below a limit, such as <2.0, became half of it ('a' 2)"),
+            (("≤2", "7", ">90"), (1, 7, 90), "cells above a limit, such as >90, became the limit ('a' 1)"),
+            (("85%", "7,5 %", "90%"), (85, 7.5, 90), "percent signs were left out ('a' 3)"),
+        ],
+    )
+    def test_alike_in_each_file(self, read, cells, numbers, note):
+        items = read("y|a", *(f"{row % 2}|{cell}" for row, cell in enumerate(cells)))
+        assert items.feature_names == ("a",)
+        assert items.X[:, 0].tolist() == list(numbers)
+        assert note in items.notes
+
+    def test_a_point_before_three_digits_is_a_decimal_point(self, read):
+        items = read("y|a|b", "0|1.250|2", "1|2.125|NA")
+        assert items.X[:, 0].tolist() == [1.25, 2.125]
+
+    def test_nothing_tells_what_a_comma_is(self, read):
+        with pytest.raises(FileFormatError, match="'1,250' is not a number: expected a decimal point, not a comma"):
+            read("y|a", "1|1,250", "0|7", "1|8", "0|9")
+
+    def test_commas_between_cells_are_not_in_numbers(self, tmp_path):
+        (tmp_path / "plain.csv").write_text('y,a,b,c\n1,250,1 250,"1,250"\n0,125,<3,"2,000.5"\n1,3,4,NA\n')
+        items = read_table(tmp_path / "plain.csv")
+        assert items.X.tolist() == [[250, 1250, 1250], [125, 1.5, 2000.5], [3, 4, 1625.25]]
+
+    @pytest.mark.parametrize("words", [("<50", "50-60", ">60"), ("<50", ">50", "<50")])
+    def test_groups_of_ages_are_words(self, read, words):
+        items = read("y|age", *(f"{row % 2}|{words[row % 3]}" for row in range(9)))
+        assert items.feature_names == tuple(f"age={word}" for word in sorted(set(words)))
+
+    def test_new_tables_are_read_alike(self, read):
+        known = read("y|a|b", "1|<2.0|x", "0|7|<5", "1|9|x", "0|3|<5").preparation
+        items = read("y|a|b", "1|<4|<5", preparation=known)
+        assert items.X.tolist() == [[2, 1, 0]]
+
+    def test_target(self, read):
+        assert read("y|a", "1.250,5|3", "-7,5|4", "0,25|5").y.tolist() == [1250.5, -7.5, 0.25]

@@ -12,6 +12,7 @@ import io
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, Unpack, get_args
@@ -188,6 +189,20 @@ class _CellReader(TableReader):
         names = {column: self.table.names[column] for column in self.roles.features}
         return {name: CellColumn(name, np.concatenate(self.cells[column])) for column, name in names.items()}
 
+    def numbers(self, known: TablePreparation | None, notes: list[str]) -> dict[str, CellColumn]:
+        """Return the features, with limits and percent signs of columns of numbers as numbers."""
+        kinds = {column.name: column.kind for column in known.columns} if known else {}
+        columns = self.columns()
+        changed = {
+            name: column.without_signs(is_number=name in kinds)
+            for name, column in columns.items()
+            if kinds.get(name, "number") == "number"
+        }
+        for what in SIGNS:
+            told = [f"{name!r} {counts[what]:,}" for name, (_, counts) in changed.items() if counts[what]]
+            notes += [f"{what} ({first_of(told)})"] if told else []
+        return columns | {name: column for name, (column, _) in changed.items()}
+
 
 def _prepared_items(
     source: Source, kind: FileFormat, request: ColumnRequest, rules: _Rules, known: TablePreparation | None
@@ -200,8 +215,8 @@ def _prepared_items(
     table.codes = _pattern(rules.codes)
     faults = Faults(table)
     reader, rows = _read_cells(table, request, faults)
-    cells = reader.columns()
     notes: list[str] = []
+    cells = reader.numbers(known, notes)
     once = "columns were encoded and imputed as in the training data"
     if known is None:
         once = "columns were encoded and imputed once, on all rows; the target was not used for that"
@@ -357,6 +372,14 @@ MissingRule: TypeAlias = Literal["median", "mean", "drop", "error"]
 MISSING_RULES = ("median", "mean", "drop", "error")
 
 
+SIGNS = (
+    "cells below a limit, such as <2.0, became half of it",
+    "cells above a limit, such as >90, became the limit",
+    "percent signs were left out",
+)
+"""What becomes of cells with signs, in words."""
+
+
 @dataclass(frozen=True, eq=False)
 class CellColumn:
     """The cells of one column, as text.
@@ -383,6 +406,30 @@ class CellColumn:
             values = np.array([math.nan if value is None else value for value in read], dtype=np.float64)
         object.__setattr__(self, "missing", missing)
         object.__setattr__(self, "values", values)
+
+    def without_signs(self, *, is_number: bool = False) -> tuple[CellColumn, Counter[str]]:
+        """Return a column of numbers without signs of limits and of percent, and which cells had them.
+
+        Unless it is known to be of numbers, a column of words stays: one in which a cell is no number even without
+        signs, or each has a limit.
+        """
+        pattern = re.compile(r"([<>≤≥]=?)? *([+-]?[\d.]+(?:[eE][+-]?\d+)?) *(%)?")
+        counts: Counter[str] = Counter()
+        words = self.words.copy()
+        for row in np.flatnonzero(~self.missing & np.isnan(self.values)).tolist():
+            found = pattern.fullmatch(words[row])
+            value = None if found is None else read_decimal(found[2].encode())
+            if found is None or value is None:
+                continue
+            limit = found[1] or ""
+            words[row] = repr(value / 2 if limit[:1] in ("<", "≤") and value > 0 else value)
+            counts.update([SIGNS["<≤>≥".find(limit[0]) // 2]] if limit else [])
+            counts.update([SIGNS[2]] if found[3] else [])
+        column = CellColumn(self.name, words)
+        if not is_number:
+            is_number = self.is_number or bool(np.isfinite(column.values[~self.missing]).all())
+            is_number &= counts[SIGNS[0]] + counts[SIGNS[1]] < len(self.known)
+        return (column, counts) if is_number else (self, Counter())
 
     @property
     def known(self) -> list[str]:
@@ -633,38 +680,89 @@ class NormalisedText:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, source: Source, kind: FileFormat) -> NormalisedText:
-        """Read a file whole. Time and memory O(bytes)."""
+    def of(cls, source: Source, kind: FileFormat, *, numbers: bool = True) -> NormalisedText:
+        """Read a file whole, and let its numbers have decimal points. Time and memory O(bytes)."""
+        notes: list[str] = []
+        mark = ","
         if kind == "parquet":
-            return cls(_parquet_text(source))
-        if kind == "xlsx":
-            return cls(_workbook_text(source))
-        rewind(source)
-        text, notes = _as_utf8(b"".join(block.text for block in read_blocks(source)))
-        pointed, n_commas = _with_points(text)
-        if n_commas:
-            notes.append(f"commas are decimal points in {n_commas:,} cell{'s' * (n_commas > 1)}")
-        return cls(pointed, tuple(notes))
+            text = _parquet_text(source).decode()
+        elif kind == "xlsx":
+            text = _workbook_text(source)
+        else:
+            rewind(source)
+            text, notes = _decoded(b"".join(block.text for block in read_blocks(source)))
+            mark = "\t" if kind == "tsv" else ""
+        pointed, changes = _with_points(text, mark) if numbers else (text, [])
+        return cls(pointed.encode(), (*notes, *changes))
 
 
-def _as_utf8(text: bytes) -> tuple[bytes, list[str]]:
+def _decoded(text: bytes) -> tuple[str, list[str]]:
     notes = {"utf-8": [], "cp1252": ["the file is not UTF-8: it was read as Windows-1252 (Latin-1)"]}
     for encoding, note in notes.items():
         with contextlib.suppress(UnicodeDecodeError):
-            return text.decode(encoding).encode(), note
-    return text.decode("latin-1").encode(), ["the file is not UTF-8: it was read as Latin-1"]
+            return text.decode(encoding), note
+    return text.decode("latin-1"), ["the file is not UTF-8: it was read as Latin-1"]
 
 
-def _with_points(text: bytes) -> tuple[bytes, int]:
-    """Replace decimal commas; where each could be one of thousands, none is replaced."""
-    header = text.lstrip(b"\r\n").partition(b"\n")[0]
-    number = rb"([+-]?[0-9]+),([0-9]+(?:[eE][+-]?[0-9]+)?)"
-    is_plain = max(header.count(b";"), header.count(b"\t")) > header.count(b",")
-    pattern = re.compile(rb"(?<![^;\t\n])" + number + rb"(?![^;\t\r\n])" if is_plain else b'"' + number + b'"')
-    cells = [b",".join(pair) for pair in pattern.findall(text)]
-    if not cells or all(re.fullmatch(rb"[+-]?[1-9][0-9]{0,2},[0-9]{3}", cell) for cell in cells):
-        return text, 0
-    return pattern.sub(rb"\1.\2", text), len(cells)
+GAP = "'\u2019 \u00a0\u202f"
+SHAPES = {
+    "either comma": r"[1-9]\d{0,2},\d{3}",
+    "either point": r"[1-9]\d{0,2}\.\d{3}",
+    "comma": rf"\d*,\d+|[1-9]\d{{0,2}}(?:([.{GAP}])\d{{3}})(?:\1\d{{3}})*,\d+",
+    "point": r"\d*\.\d+",
+    "commas": r"[1-9]\d{0,2}(?:,\d{3})+\.\d+|[1-9]\d{0,2}(?:,\d{3}){2,}",
+    "points": r"[1-9]\d{0,2}(?:\.\d{3}){2,}",
+    "gaps": rf"[1-9]\d{{0,2}}(?:([{GAP}])\d{{3}})(?:\1\d{{3}})*(?:\.\d+)?",
+}
+"""How a number is written: with a comma or a point before its decimals, or marks between its thousands, or either."""
+
+
+def _with_points(text: str, mark: str = "") -> tuple[str, list[str]]:
+    """Write numbers with a decimal point and nothing between thousands; `mark` separates the cells. Time O(size).
+
+    A comma before three digits is a decimal comma if another one must be, and stands between thousands if a point must
+    be a decimal point elsewhere; with neither it stays. A point before three digits stands between thousands only where
+    other numbers have decimal commas, and none a decimal point.
+    """
+    header = text.lstrip("\r\n").partition("\n")[0]
+    mark = mark or max(",;\t", key=header.count)
+    number = r"[<>≤≥]?=? *[+-]?(\d*(?:[%s]\d+)+)(?:[eE][+-]?\d+)? *%%?"
+    plain, quoted = number % f".,{GAP}".replace(mark, ""), number % f".,{GAP}"
+    cell = re.compile(rf'(?<![^{mark}\n])(?:{plain}|"{quoted}")(?![^{mark}\r\n])')
+    found = Counter(one[1] or one[2] for one in cell.finditer(text))
+    shapes = {
+        digits: next((shape for shape, pattern in SHAPES.items() if re.fullmatch(pattern, digits)), "")
+        for digits in found
+    }
+    has_commas = "comma" in shapes.values()
+    has_points = not {"point", "commas"}.isdisjoint(shapes.values())
+    meant = {
+        "either comma": "comma" if has_commas else "commas" if has_points else "",
+        "either point": "points" if has_commas and not has_points else "",
+    }
+    shapes = {digits: meant.get(shape, shape) for digits, shape in shapes.items()}
+    written = {
+        digits: re.sub(
+            rf"[{GAP}{',' if shape == 'commas' else '.' if shape in ('points', 'comma') else ''}]", "", digits
+        )
+        for digits, shape in shapes.items()
+    }
+    count = Counter[str]()
+    for digits, shape in shapes.items():
+        if shape == "comma":
+            written[digits] = written[digits].replace(",", ".")
+            count["commas are decimal points"] += found[digits]
+        if len(written[digits]) < len(digits) and shape:
+            count["marks between thousands were left out"] += found[digits]
+    if not count:
+        return text, []
+
+    def tidy(one: re.Match[str]) -> str:
+        digits = one[1] or one[2]
+        return one[0].replace(digits, written[digits] if shapes[digits] else digits)
+
+    notes = [f"{what} in {cells:,} cell{'s' * (cells > 1)}" for what, cells in count.items()]
+    return cell.sub(tidy, text), notes
 
 
 def _parquet_text(source: Any) -> bytes:
@@ -681,7 +779,7 @@ def _parquet_text(source: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _workbook_text(source: Any) -> bytes:
+def _workbook_text(source: Any) -> str:
     """Return the first sheet of an Excel file; a line for each row, so that their numbers agree."""
     try:
         import openpyxl  # type: ignore[import-untyped,unused-ignore]
@@ -703,7 +801,7 @@ def _workbook_text(source: Any) -> bytes:
     writer = csv.writer(text, lineterminator="\n")
     for row in rows:
         writer.writerow((row + [""] * width)[:width] if any(row) else [])
-    return text.getvalue().encode()
+    return text.getvalue()
 
 
 def _cell_text(value: object) -> str:

@@ -249,7 +249,7 @@ def open_votes(source: Source, kind: FileFormat) -> Table:
     if kind == "parquet":
         return ParquetTable(source)
     if kind == "xlsx":
-        stream = io.BytesIO(NormalisedText.of(source, kind).text)
+        stream = io.BytesIO(NormalisedText.of(source, kind, numbers=False).text)
         stream.name = source_name(source)
         return DelimitedTable(stream, "csv")
     return DelimitedTable(source, kind)
