@@ -105,7 +105,14 @@ def tune(
             "fits the scale of the data).",
         ),
     ] = "auto",
-    kernels: Annotated[str, typer.Option("--kernels", help="Kernels to try, separated by commas.")] = "linear",
+    kernels: Annotated[
+        str,
+        typer.Option(
+            "--kernels",
+            help="Kernels to try, separated by commas, or auto: linear, Gaussian and Laplacian ones of standardised "
+            "columns.",
+        ),
+    ] = "linear",
     gammas: Annotated[
         str | None,
         typer.Option(
