@@ -8,6 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import kernelrank as kr
 from kernelrank.dyads import solvers
+from kernelrank.errors import LostDigitsWarning
 from tests.oracles.dyads import kronecker_scores, two_step_scores
 
 RNG = np.random.default_rng(1)
@@ -259,4 +260,22 @@ def test_a_kernel_far_larger_than_alpha_is_no_failure():
     scores = rng.standard_normal((4, 5))
     scores[0, 0] = np.nan
     options = {"kernel_rows": "poly", "degree_rows": 4, "gamma_rows": 1.0, "solver": "direct"}
-    assert np.isfinite(kr.KroneckerRankRLS(1e-3, **options).fit(rows, columns, scores).predict(rows, columns)).all()
+    with pytest.warns(LostDigitsWarning):
+        model = kr.KroneckerRankRLS(1e-3, **options).fit(rows, columns, scores)
+    assert np.isfinite(model.predict(rows, columns)).all()
+
+
+@pytest.mark.parametrize("known", ["all", "some"])
+def test_a_fit_that_has_lost_digits_says_so(known):
+    rng = np.random.default_rng(3)
+    sides, scores = [rng.standard_normal((5, 2)), rng.standard_normal((6, 3))], rng.standard_normal((5, 6))
+    if known == "some":
+        scores[0, 0] = np.nan
+    given = {"kernel_rows": "precomputed", "kernel_columns": "precomputed"}
+    near, far = ([(X + mean) @ (X + mean).T for X in sides] for mean in (10.0, 1000.0))
+    kr.KroneckerRLS(1 / 16, **given).fit(*near, scores)
+    with pytest.warns(LostDigitsWarning, match="predictions with alpha=0.0625 have a relative error") as caught:
+        kr.KroneckerRLS(1 / 16, **given).fit(*far, scores)
+    assert len(caught) == 1
+    # The features have the digits that their kernels have lost.
+    kr.KroneckerRLS(1 / 16).fit(*(X + 1000.0 for X in sides), scores)

@@ -32,12 +32,13 @@ from kernelrank.dyads.problem import (
     refuse_self_dyads,
     refuse_unknown_objects,
 )
-from kernelrank.dyads.solvers import DYADIC_SOLVERS, prepare
+from kernelrank.dyads.solvers import DYADIC_SOLVERS, lost_digits, prepare
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import check_alphas, keep_parameters, whole_or_not_at_all
 from kernelrank.features import kernel_scores
 from kernelrank.features.map import duplicate_rows
 from kernelrank.kernels import GAMMA_RULES, KERNEL_NAMES, GammaLike, Kernel, KernelLike
+from kernelrank.solvers.precision import report_error
 
 SIDE_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
@@ -258,8 +259,13 @@ class DyadicLearner(BaseEstimator):
 
     def _solve(self, problem: DyadicProblem) -> tuple[DyadicSolution, str]:
         """Find the minimum by the solver of the parameters."""
-        solver = self._prepare(problem)
-        return solver.solve(self._regularisation()), solver.name
+        solver, regularisation = self._prepare(problem), self._regularisation()
+        solution = solver.solve(regularisation)
+        error = lost_digits(
+            problem, solution, solver.name, tol=self.tol, max_iter=self.max_iter, regularisation=regularisation
+        )
+        report_error(regularisation.weakest, error)
+        return solution, solver.name
 
     def _prepare(self, problem: DyadicProblem) -> PreparedSolver:
         """Choose a solver and do its costly part."""

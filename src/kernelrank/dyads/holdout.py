@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from kernelrank.base.arrays import Float, Index, ItemsLike, Matrix, dense_rows, one_pool
+from kernelrank.base.arrays import Float, Index, ItemsLike, Matrix, one_pool
 from kernelrank.base.progress import track, verbosely
 from kernelrank.dyads.estimators import DyadicLearner, PlainDyadicLearner
 from kernelrank.dyads.folds import DyadicFolds, LeavingDyads, Setting
 from kernelrank.dyads.problem import DyadicProblem, DyadicSide, DyadicSolution, Regularisation
 from kernelrank.dyads.shortcuts import CompleteHoldout, OneSetHoldout, TwoStepHoldout
-from kernelrank.dyads.solvers import Eigenbasis, FewCells, VecTrick, prepare
+from kernelrank.dyads.solvers import SMALL, UNITS, Eigenbasis, FewCells, VecTrick, prepare, solution_block
 from kernelrank.errors import InvalidInputError
 from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.precision import MARGIN, one_warning, overflow_is_checked, report_error
@@ -177,8 +177,7 @@ class DyadicHoldout:
                 again = other._scores(folds, [regularisations[n].in_units(*units) for n in doubtful])
                 errors = np.maximum(errors, self._moved(found[..., doubtful], again))
             for n, error in zip(doubtful, errors, strict=True):
-                each = regularisations[n]
-                report_error(each.both if each.constant else min(each.rows, each.columns), MARGIN * error, EXACT)
+                report_error(regularisations[n].weakest, MARGIN * error, EXACT)
         return settle_ties(found)
 
     def _moved(self, found: Float, again: Float) -> Float:
@@ -256,37 +255,8 @@ DOUBTFUL = 1e-9
 EXACT = 1e-8
 """Held-out scores equal training again to this share of the largest one, or there is a warning."""
 
-UNITS = ((1.1, 0.7), (1.3, 1.7), (0.9, 1.9))
-"""By how much features are multiplied for a check of rounding: by no power of two, which would change nothing."""
-
-SMALL = 10_000
-"""Up to so many dyads there are several checks: few dyads may agree by chance."""
-
 HOLDOUT_TOLERANCE = 1e-12
 """The relative residual of a training again: from a good start, fewer digits would be none at all."""
-
-
-def solution_block(
-    problem: DyadicProblem,
-    solution: DyadicSolution,
-    rows: Index,
-    columns: Index,
-    *,
-    roots: tuple[Float, Float] | None = None,
-) -> Float:
-    """Return the scores of some rows and columns of a problem, (t₁, t₂, outputs).
-
-    roots: The features that the weights belong to, if these are not those of the items.
-    """
-    if solution.weights is not None and roots is not None:
-        left, right, values = roots[0][rows], roots[1][columns], solution.weights
-    elif solution.weights is not None:
-        left, right = dense_rows(problem.rows.items, rows), dense_rows(problem.columns.items, columns)
-        values = solution.weights
-    else:
-        assert solution.dual is not None
-        (left, right), values = problem.score_rows(rows, columns), solution.dual
-    return np.stack([left @ values[:, :, k] @ right.T for k in range(values.shape[2])], axis=2)
 
 
 def masked_scores(

@@ -63,6 +63,11 @@ class Regularisation:
         """Whether it is the same in all directions."""
         return self.rows == 0.0 == self.columns
 
+    @property
+    def weakest(self) -> float:
+        """The alpha that a message names: the smaller one of two."""
+        return self.both if self.constant else min(self.rows, self.columns)
+
     def costs(self, row_values: Float, column_values: Float) -> Float:
         """Return E for eigenvalues μ₁ (r₁,) and μ₂ (r₂,), of a shape that broadcasts to (r₁, r₂)."""
         if self.constant:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import LinAlgError, eigh, solve, svd
+from scipy.linalg import LinAlgError, LinAlgWarning, eigh, solve, svd
 
 from kernelrank.base.arrays import Float, Index, Matrix, blocks, dense_rows, transpose_product
 from kernelrank.dyads.problem import (
@@ -25,9 +26,15 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.kernels import check_precomputed, refuse_indefinite
 from kernelrank.solvers import ConjugateGradient
 from kernelrank.solvers.iterative import Operator
-from kernelrank.solvers.precision import check_finite, overflow_is_checked
+from kernelrank.solvers.precision import MARGIN, TOLERATED, check_finite, overflow_is_checked
 
 DYADIC_SOLVERS = ("auto", "spectral", "primal", "direct", "eigenbasis", "vec_trick")
+
+UNITS = ((1.1, 0.7), (1.3, 1.7), (0.9, 1.9))
+"""By how much features are multiplied for a check of rounding: by no power of two, which would change nothing."""
+
+SMALL = 10_000
+"""Up to so many dyads there are several checks: few dyads may agree by chance."""
 
 
 def prepare(
@@ -85,6 +92,58 @@ def _automatic(problem: DyadicProblem, two_step: bool) -> str:
     density = min(cells.density for _, cells in problem.output_cells())
     # From this share of known cells on, the complete problem is a good preconditioner.
     return "eigenbasis" if two_step or density >= 0.1 else "vec_trick"
+
+
+def solution_block(
+    problem: DyadicProblem,
+    solution: DyadicSolution,
+    rows: Index,
+    columns: Index,
+    *,
+    roots: tuple[Float, Float] | None = None,
+) -> Float:
+    """Return the scores of some rows and columns of a problem, (t₁, t₂, outputs).
+
+    roots: The features that the weights belong to, if these are not those of the items.
+    """
+    if solution.weights is not None and roots is not None:
+        left, right, values = roots[0][rows], roots[1][columns], solution.weights
+    elif solution.weights is not None:
+        left, right = dense_rows(problem.rows.items, rows), dense_rows(problem.columns.items, columns)
+        values = solution.weights
+    else:
+        assert solution.dual is not None
+        (left, right), values = problem.score_rows(rows, columns), solution.dual
+    return np.stack([left @ values[:, :, k] @ right.T for k in range(values.shape[2])], axis=2)
+
+
+def lost_digits(
+    problem: DyadicProblem,
+    solution: DyadicSolution,
+    solver: str,
+    *,
+    tol: float,
+    max_iter: int | None,
+    regularisation: Regularisation,
+) -> float:
+    """Return by how much rounding has moved scores of known objects, relative to the largest.
+
+    Where rounding could matter, the problem is solved again in other units of both kernels and of alpha.
+    """
+    if problem.rounding(regularisation) <= TOLERATED / 10:
+        return 0.0
+    # So many objects of each side are predicted.
+    objects = [np.arange(min(size, 100)) for size in problem.shape]
+    found, error = solution_block(problem, solution, *objects), 0.0
+    size = max(
+        float(np.abs(found).max()), *(1e-3 * float(np.abs(cells.y).max()) for _, cells in problem.output_cells())
+    )
+    for unit, other_unit in UNITS[: None if problem.shape[0] * problem.shape[1] <= SMALL else 1]:
+        units = unit, unit if problem.columns is problem.rows else other_unit
+        other, scaled = problem.in_units(*units), regularisation.in_units(*units)
+        again = prepare(other, solver, tol=tol, max_iter=max_iter, regularisation=scaled).solve(scaled)
+        error = max(error, float(np.abs(solution_block(other, again, *objects) - found).max()))
+    return MARGIN * error / size if size > 0.0 else 0.0
 
 
 # Complete -------------------------------------------------------------------------------------------------------------
@@ -288,9 +347,11 @@ class FewCells:
         system, target = laplacian.centre(laplacian.centre(K).T), laplacian.centre(cells.y)
         try:
             shifted = system + alpha * np.eye(len(system))
-            u = solve(shifted, target, assume_a="pos", overwrite_a=True, check_finite=False)
-        except LinAlgError:
-            # Rounding of a kernel far larger than alpha made it indefinite.
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", LinAlgWarning)
+                u = solve(shifted, target, assume_a="pos", overwrite_a=True, check_finite=False)
+        except (LinAlgError, LinAlgWarning):
+            # Rounding of a kernel far larger than alpha made it indefinite, or nearly so.
             values, vectors = eigh(system, driver="evd", overwrite_a=True, check_finite=False)
             u = vectors @ (vectors.T @ target / (np.maximum(values, 0.0) + alpha)[:, None])
         a = laplacian.centre_transpose(u)
