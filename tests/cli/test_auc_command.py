@@ -10,7 +10,7 @@ import pytest
 
 import kernelrank as kr
 from kernelrank.data import read_items
-from kernelrank.data.columns import NEGATIVE, OPPOSITES, POSITIVE
+from kernelrank.data.table import NEGATIVE, OPPOSITES, POSITIVE
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelrank.data import read_items
-from kernelrank.data.chunks import ArrayBuilder
+from kernelrank.data.items import ArrayBuilder
 
 
 @pytest.mark.parametrize("share", [None, 0.01, 0.5, 1.0])

@@ -8,7 +8,7 @@ import inspect
 import pytest
 
 from kernelrank.data import read_item_chunks, read_items, read_table
-from kernelrank.data.columns import ColumnOptions, ColumnRequest
+from kernelrank.data.table import ColumnOptions, ColumnRequest
 
 FIELDS = {field.name: field for field in dataclasses.fields(ColumnRequest) if field.name != "numbers_only"}
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
     from kernelrank.cli.shared import Answer, LearnerOptions
     from kernelrank.data import Items, Preferences
-    from kernelrank.data.columns import ColumnRequest
     from kernelrank.data.readers import StoredTable
+    from kernelrank.data.table import ColumnRequest
     from kernelrank.metrics import JudgedRun, Measure, MeasureResult
 
 
@@ -184,7 +184,7 @@ class SourceFile:
 
     def request(self) -> ColumnRequest:
         """Return which columns the options name, and as what."""
-        from kernelrank.data.columns import ColumnRequest
+        from kernelrank.data.table import ColumnRequest
 
         return ColumnRequest(**self._columns())
 

@@ -20,8 +20,7 @@ from scipy.sparse import csr_array
 
 from kernelrank.base.arrays import Float, available_bytes, blocks, in_gigabytes
 from kernelrank.base.labels import Queries
-from kernelrank.data.chunks import ArrayBuilder, check_chunk_rows, cut, scattered_message, scattered_row
-from kernelrank.data.items import Items
+from kernelrank.data.items import ArrayBuilder, Items, check_chunk_rows, cut, scattered_message, scattered_row
 from kernelrank.data.letor_rows import LARGEST_INDEX, LetorRows, read_rows
 from kernelrank.data.text import (
     DECOMPRESSORS,

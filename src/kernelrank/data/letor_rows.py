@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.data.chunks import Rows
+from kernelrank.data.items import Rows
 from kernelrank.data.text import (
     LONGEST_LABEL,
     Block,

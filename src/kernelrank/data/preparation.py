@@ -20,11 +20,18 @@ from typing import Any, Literal, TypeAlias, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.data.columns import ColumnOptions, ColumnRequest, lists_columns
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.data.items import ItemRows, Items, TableReader
 from kernelrank.data.readers import items_of_source
-from kernelrank.data.table import Table, TableBlock, is_missing, number_fault
+from kernelrank.data.table import (
+    ColumnOptions,
+    ColumnRequest,
+    Table,
+    TableBlock,
+    is_missing,
+    lists_columns,
+    number_fault,
+)
 from kernelrank.data.text import (
     FileFormat,
     Source,

@@ -15,10 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.progress import track
-from kernelrank.data.chunks import ArrayBuilder, check_chunk_rows, cut, scattered_message, scattered_row
-from kernelrank.data.columns import NAMES, ColumnOptions, ColumnRequest, lists_columns
 from kernelrank.data.delimited import DelimitedTable
-from kernelrank.data.items import Items, TableReader, repeated
+from kernelrank.data.items import (
+    ArrayBuilder,
+    Items,
+    TableReader,
+    check_chunk_rows,
+    cut,
+    repeated,
+    scattered_message,
+    scattered_row,
+)
 from kernelrank.data.letor import (
     Layout,
     Ranking,
@@ -30,7 +37,7 @@ from kernelrank.data.letor import (
 )
 from kernelrank.data.letor_rows import read_rows
 from kernelrank.data.parquet import ParquetTable
-from kernelrank.data.table import Table
+from kernelrank.data.table import NAMES, ColumnOptions, ColumnRequest, Table, lists_columns
 from kernelrank.data.text import FileFormat, Source, file_format, read_blocks, readable, rewind, shown, source_name
 from kernelrank.errors import FileFormatError, InvalidInputError
 

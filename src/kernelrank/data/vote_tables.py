@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.progress import track
-from kernelrank.data.columns import left_out, plain_name
 from kernelrank.data.delimited import DELIMITERS, DelimitedTable
 from kernelrank.data.parquet import ParquetTable
 from kernelrank.data.preparation import NormalisedText
-from kernelrank.data.table import Table, TableBlock, is_missing
+from kernelrank.data.table import Table, TableBlock, is_missing, left_out, plain_name
 from kernelrank.data.text import (
     FileFormat,
     Source,

@@ -16,8 +16,8 @@ from scipy.sparse import csr_array, issparse
 
 from kernelrank.base.arrays import canonical
 from kernelrank.base.labels import Queries
-from kernelrank.data.columns import NAMES, plain_name
 from kernelrank.data.items import Items
+from kernelrank.data.table import NAMES, plain_name
 from kernelrank.data.text import FileFormat, as_strings, compression_suffix, file_format, label_array, opened_output
 from kernelrank.data.trec import Run, write_run
 from kernelrank.errors import InvalidInputError, MissingExtraError
