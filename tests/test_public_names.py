@@ -181,6 +181,11 @@ SIGNATURES = {
     "verbose=False)",
     "tournament_roc": "(estimator, X, y, *, groups=None, pos_label=None, confidence=0.95, interval='auto', "
     "n_jobs=None, verbose=False)",
+    "model_selection.search_folds": "(estimator, X, y, sets, settings=({},), *, measure, alphas='auto', qid=None, "
+    "sample_weight=None)",
+    "model_selection.search_on_data": "(estimator, X, y, settings=({},), *, score, alphas='auto', qid=None, "
+    "sample_weight=None)",
+    "model_selection.search_preferences": "(estimator, X, pairs, groups, settings=({},), *, alphas='auto', **votes)",
     "permutation_importance": "(model, X, y, qid=None, *, scoring='pairwise_accuracy', n_repeats=5, "
     "feature_names=None, confidence=0.95, random_state=None, verbose=False)",
     "permutation_test": "(estimator, X, y, *, qid=None, statistic='auto', groups=None, n_permutations=None, "

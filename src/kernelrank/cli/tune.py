@@ -573,8 +573,7 @@ def search_by_folds(
     """Choose by refitting without each fold, for learners without a shortcut; queries, or else groups, stay whole."""
     from sklearn.model_selection import KFold
 
-    from kernelrank.model_selection import QueryKFold
-    from kernelrank.model_selection.refit_search import search_folds
+    from kernelrank.model_selection import QueryKFold, search_folds
 
     of_groups = _folds_of_groups(items, folds)
     if items.qid is not None:
@@ -601,7 +600,7 @@ def search_on_file(
     score: Callable[[Any], Any],
 ) -> Search:
     """Choose by the measure on a validation file, such as LETOR's vali.txt; `score` takes a fitted model."""
-    from kernelrank.model_selection.refit_search import search_on_data
+    from kernelrank.model_selection import search_on_data
 
     known: dict[str, Any] = {"alphas": alphas, "qid": items.qid, "sample_weight": items.weight}
     found = search_on_data(learner.estimator(1.0), X, items.y, settings, score=score, **known)
@@ -707,8 +706,7 @@ def _hold_out_likelihood(
     """Choose by the log-loss of preferences that are held out by refitting: judges, or ten folds."""
     import numpy as np
 
-    from kernelrank.model_selection import leave_preferences_out
-    from kernelrank.model_selection.refit_search import search_preferences
+    from kernelrank.model_selection import leave_preferences_out, search_preferences
 
     groups, how, noun = judge, "every judge held out, refitted", "judge"
     if judge is None:
@@ -717,7 +715,7 @@ def _hold_out_likelihood(
     if learner.ties == "davidson" and "tie" in given:
         _check_ties_remain(given, groups, noun)
     estimator = learner.estimator(1.0)
-    found = search_preferences(estimator, X, given, groups, settings, alphas=alphas)
+    found = search_preferences(estimator, X, groups=groups, settings=settings, alphas=alphas, **given)
     held_out = leave_preferences_out(found.best_of(estimator), X, groups=groups, **given)
     return Search(how, "log-loss, negative", found.candidates, found.model), held_out
 

@@ -32,6 +32,12 @@ from kernelrank.model_selection.preferences import (
     calibrate_comparisons as calibrate_comparisons,
     leave_preferences_out as leave_preferences_out,
 )
+from kernelrank.model_selection.refit_search import (
+    RefitSearch as RefitSearch,
+    search_folds as search_folds,
+    search_on_data as search_on_data,
+    search_preferences as search_preferences,
+)
 from kernelrank.model_selection.refits import QueryKFold as QueryKFold
 from kernelrank.model_selection.searches import (
     RLSCV as RLSCV,

@@ -1,6 +1,7 @@
 """Search by refitting: alpha and other parameters of learners that have no exact hold-out, or by data of their own.
 
 A setting is a dict of parameters, such as ``{"kernel": "rbf", "gamma": 0.1}``; for each, a grid of alphas is tried.
+Learners with an exact hold-out have searches that do not refit, such as `RankRLSCV`.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from kernelrank.base.labels import ItemSets
 from kernelrank.base.progress import track
+from kernelrank.base.sklearn_private import num_samples
 from kernelrank.comparisons.costs import compare_pairs
+from kernelrank.errors import InvalidInputError
+from kernelrank.metrics import get_measure
 from kernelrank.model_selection.alpha_grid import AlphaGrid, grid_for, is_auto, mean_eigenvalue
 from kernelrank.model_selection.holdout import holdout
 from kernelrank.model_selection.preferences import leave_preferences_out
@@ -28,7 +33,23 @@ Tried = list[tuple[float, Any]]  # for each alpha its score, and the model if it
 
 @dataclass
 class RefitSearch:
-    """All candidates with their scores, and the best one fitted to all training items."""
+    """All candidates with their scores, and the best one fitted to all training items.
+
+    Parameters
+    ----------
+    candidates : list of dict
+        The parameters of each candidate, alpha among them, and its score; the highest is the best. Errors, such as the
+        log-loss, are negative.
+    model : estimator
+        The best candidate, fitted to all training items.
+
+    Examples
+    --------
+    >>> from kernelrank.model_selection import RefitSearch
+    >>> found = RefitSearch([{"alpha": 1.0, "score": 0.7}, {"alpha": 2.0, "score": 0.8}])
+    >>> found.best
+    {'alpha': 2.0, 'score': 0.8}
+    """
 
     candidates: list[dict[str, Any]] = field(default_factory=list)
     model: Any = None
@@ -39,7 +60,18 @@ class RefitSearch:
         return max(self.candidates, key=lambda candidate: candidate["score"])
 
     def best_of(self, estimator: Any) -> Any:
-        """Return the estimator with the best parameters, not fitted."""
+        """Set the best parameters on a copy of an estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Such as the one that was searched.
+
+        Returns
+        -------
+        estimator
+            It is not fitted.
+        """
         chosen = {name: value for name, value in self.best.items() if name != "score"}
         return clone(estimator).set_params(**chosen)
 
@@ -49,22 +81,71 @@ def search_folds(
     X: Any,
     y: Any,
     sets: Sequence[Any],
-    settings: Settings,
+    settings: Settings = ({},),
     *,
-    measure: Measure,
+    measure: str | Measure,
     alphas: str | Sequence[float] = "auto",
     qid: Any = None,
     sample_weight: Any = None,
 ) -> RefitSearch:
-    """Choose by refitting without each set of items; the measure is that of all queries, or the mean over the sets."""
-    sign = 1 if measure.higher_is_better else -1
+    """Choose alpha and other parameters by refitting without each set of items.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A learner with `alpha`, such as `RankSVM`; a copy is searched.
+    X : array-like, data frame or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
+        The features.
+    y : array-like, shape (m,)
+        The targets.
+    sets : list of lists of int, or of masks of m booleans
+        The held-out sets, such as the test items of folds.
+    settings : list of dict, default=({},)
+        Parameters to try, such as ``{"kernel": "rbf", "gamma": 0.1}``, each with every alpha.
+    measure : str or Measure
+        What is to be best: with queries that of all held-out scores, else its mean over the sets.
+    alphas : "auto" or sequence of float, default="auto"
+        The values of alpha. "auto" begins with powers of ten around the scale of the data, and goes on while the best
+        is at the edge.
+    qid : sequence, shape (m,), optional
+        The query of each item; a query is to be within one set.
+    sample_weight : array-like, shape (m,), optional
+        Item weights in training.
+
+    Returns
+    -------
+    RefitSearch
+
+    See Also
+    --------
+    RankRLSCV : Chooses without refitting.
+
+    Notes
+    -----
+    One fit for each set, setting and alpha where the estimator has no shortcut, see `holdout`; and one of all items.
+
+    Examples
+    --------
+    >>> from kernelrank import QueryKFold, RankSVM, make_ranking
+    >>> from kernelrank.model_selection import search_folds
+    >>> X, y, qid = make_ranking(n_queries=12, random_state=0)
+    >>> sets = [held for _, held in QueryKFold(3).split(X, groups=qid)]
+    >>> found = search_folds(RankSVM(), X, y, sets, measure="pairwise accuracy", alphas=[0.1, 1.0], qid=qid)
+    >>> [candidate["alpha"] for candidate in found.candidates]
+    [0.1, 1.0]
+    >>> found.model.alpha == found.best["alpha"]
+    True
+    """
+    sets, y, best = list(ItemSets.of(sets, num_samples(X))), np.asarray(y), get_measure(measure)
+    groups = None if qid is None else np.asarray(qid)
+    sign = 1 if best.higher_is_better else -1
 
     def score(held: list[Float], place: int) -> float:
-        if qid is not None:
+        if groups is not None:
             order = np.concatenate(sets)
-            return sign * measure(y[order], np.concatenate([part[:, place] for part in held]), qid=qid[order]).mean
+            return sign * best(y[order], np.concatenate([part[:, place] for part in held]), qid=groups[order]).mean
         parts = zip(sets, held, strict=True)
-        return sign * float(np.mean([measure(y[some], part[:, place]).mean for some, part in parts]))
+        return sign * float(np.mean([best(y[some], part[:, place]).mean for some, part in parts]))
 
     def try_alphas(candidate: Any, some: Sequence[float]) -> Tried:
         held = holdout(candidate, X, y, sets, qid=qid, alphas=some, sample_weight=sample_weight)
@@ -82,14 +163,40 @@ def search_on_data(
     estimator: Any,
     X: Any,
     y: Any,
-    settings: Settings,
+    settings: Settings = ({},),
     *,
     score: Callable[[Any], float],
     alphas: str | Sequence[float] = "auto",
     qid: Any = None,
     sample_weight: Any = None,
 ) -> RefitSearch:
-    """Choose by the score of fitted models, such as a measure on LETOR's vali.txt; the highest is the best."""
+    """Choose alpha and other parameters by the score of fitted models, such as a measure on LETOR's vali.txt.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A learner with `alpha` and `fit_path`; a copy is searched.
+    X, y, settings, alphas, qid, sample_weight
+        As in `search_folds`; all items are for training.
+    score : callable
+        Takes a fitted model and returns a number; the highest is the best.
+
+    Returns
+    -------
+    RefitSearch
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLS, make_ranking
+    >>> from kernelrank.model_selection import search_on_data
+    >>> X, y, qid = make_ranking(n_queries=12, random_state=0)
+    >>> seen = qid < 8
+    >>> def score(model):
+    ...     return model.score(X[~seen], y[~seen], qid=qid[~seen])
+    >>> found = search_on_data(RankRLS(), X[seen], y[seen], score=score, alphas=[0.1, 1.0], qid=qid[seen])
+    >>> found.best["score"] == score(found.model)
+    True
+    """
 
     def try_alphas(candidate: Any, some: Sequence[float]) -> Tried:
         path = candidate.fit_path(X, y, some, qid=qid, sample_weight=sample_weight)
@@ -104,13 +211,45 @@ def search_on_data(
 def search_preferences(
     estimator: Any,
     X: Any,
-    votes: dict[str, Any],
+    pairs: Any,
     groups: Any,
-    settings: Settings,
+    settings: Settings = ({},),
     *,
     alphas: str | Sequence[float] = "auto",
+    **votes: Any,
 ) -> RefitSearch:
-    """Choose by the log-loss of preferences, held out by groups; `votes` are the arguments of `fit_pairs`."""
+    """Choose alpha and other parameters by the log-loss of preferences that are held out by groups.
+
+    Parameters
+    ----------
+    estimator : BradleyTerry
+        A copy is searched.
+    X : array-like, data frame or sparse matrix, shape (m, n_features), or (m, m) if the kernel is precomputed
+        The features.
+    pairs : array-like of int, shape (n, 2)
+        Numbers of the better and the worse item.
+    groups : sequence, shape (n,)
+        The preferences that are held out together, such as those of a judge, or of a fold.
+    settings, alphas
+        As in `search_folds`.
+    **votes
+        Further arguments of `BradleyTerry.fit_pairs`, such as `tie` and `weight`.
+
+    Returns
+    -------
+    RefitSearch
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelrank import BradleyTerry
+    >>> from kernelrank.model_selection import search_preferences
+    >>> X, pairs = np.array([[1.0], [2.0], [3.0]]), [[1, 0], [2, 1], [2, 0], [0, 1]]
+    >>> found = search_preferences(BradleyTerry(), X, pairs, [0, 0, 1, 1], alphas=[0.1, 1.0])
+    >>> len(found.candidates)
+    2
+    """
+    votes["pairs"] = pairs
 
     def try_alphas(candidate: Any, some: Sequence[float]) -> Tried:
         losses = leave_preferences_out(candidate, X, groups=groups, alphas=some, **votes).log_loss
@@ -132,6 +271,8 @@ def _search(
     description: str,
 ) -> RefitSearch:
     """Try the alphas of each setting; warn if the best alpha is at the edge of its grid."""
+    if not settings:
+        raise InvalidInputError("settings is empty: give at least one dict of parameters, such as {}")
     found, grids = RefitSearch(), []
     for setting in track(settings, len(settings), description):
         candidate = clone(estimator).set_params(**setting)
