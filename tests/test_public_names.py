@@ -38,6 +38,7 @@ NAMES = [
     "RankRLSCV",
     "RankSVM",
     "TransductiveRankRLS",
+    "TransductiveRankRLSCV",
     "TwoStepRLS",
     "TwoStepRLSCV",
     "View",
@@ -223,6 +224,10 @@ SIGNATURES = {
     "kernel_params=None, query_weight='pairs', basis=None, random_state=None, verbose=False)",
     "TransductiveRankRLS.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "TransductiveRankRLS.fit_path": "(self, X, y, anchors, *, qid=None, sample_weight=None)",
+    "TransductiveRankRLSCV": "(alphas='auto', anchors=(0.01, 0.1, 1.0, 10.0, 100.0), *, cv=None, "
+    "scoring='pairwise_accuracy', kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "
+    "query_weight='pairs', basis=None, random_state=None, verbose=False)",
+    "TransductiveRankRLSCV.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "CoRankRLS": "(alpha=1.0, nu=1.0, *, views=2, basis=None, kernel='rbf', gamma=None, degree=3, coef0=1.0, "
     "kernel_params=None, cost='magnitude', ties='include', query_weight='pairs', random_state=None, verbose=False)",
     "CoRankRLS.fit": "(self, X, y, *, qid=None, X_unscored=None, qid_unscored=None, sample_weight=None)",

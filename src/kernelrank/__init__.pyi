@@ -45,6 +45,7 @@ from kernelrank.model_selection import (
     QueryKFold as QueryKFold,
     RankRLSCV as RankRLSCV,
     RLSClassifierCV as RLSClassifierCV,
+    TransductiveRankRLSCV as TransductiveRankRLSCV,
     calibrate_comparisons as calibrate_comparisons,
     compare_auc as compare_auc,
     estimate_auc as estimate_auc,

@@ -225,6 +225,9 @@ FITS = {
     "CoRankRLS": lambda model: model(verbose=True).fit(X, y, qid=qid, X_unscored=X + 1, qid_unscored=qid),
     "CoRankRLSCV": lambda model: model(verbose=True).fit(X, y, qid=qid, X_unscored=X + 1, qid_unscored=qid),
     "TransductiveRankRLS": lambda model: model(verbose=True).fit(X, np.where(qid < 2, np.nan, y), qid=qid),
+    "TransductiveRankRLSCV": lambda model: model([0.1, 1.0, 10.0], verbose=True).fit(
+        X, np.where(qid < 2, np.nan, y), qid=qid
+    ),
     "GreedyRankRLS": lambda model: model(2, verbose=True).fit(X, y, qid=qid),
     "GreedyRLS": lambda model: model(2, verbose=True).fit(X, y),
     "MaxMarginClustering": lambda model: model(verbose=True).fit(X),

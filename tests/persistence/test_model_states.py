@@ -75,6 +75,10 @@ MODELS = {
     ),
     "views search": lambda: (kr.CoRankRLSCV(alphas=[1e-6, 1.0, 1e6], nus=[0.1, 1.0]).fit(X, PARTLY, qid=QID), X),
     "transductive": lambda: (kr.TransductiveRankRLS().fit(X, PARTLY, qid=QID), X),
+    "transductive search": lambda: (
+        kr.TransductiveRankRLSCV([1e-4, 1.0, 1e4], [0.1, 10.0]).fit(X, PARTLY, qid=QID),
+        X,
+    ),
     "clusters": lambda: (kr.MaxMarginClustering(3, n_init=2, random_state=0).fit(X), X),
     "dyads": lambda: (kr.KroneckerRankRLS(kernel_rows="rbf", relation="any").fit(X, None, np.outer(Y, Y)), X),
     "dyads in the primal": lambda: (kr.KroneckerRLS(relation="symmetric").fit(X, None, np.outer(Y, Y)), X),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from kernelrank.base.arrays import Float, Index
+from kernelrank.base.arrays import Float, Index, Matrix
 from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
 from kernelrank.base.validation import check_scores, check_weight
@@ -194,9 +194,14 @@ n_features_in_
     def _fit_anchors(self, X: Any, y: Any, qid: Any, sample_weight: Any, anchors: Float, models: list[Self]) -> None:
         """Transduce for all anchors at once, train on what comes out, and give each model its own."""
         X = self._check_items(X, reset=True)
-        scores = check_scores(y, X.shape[0], allow_missing=True)
+        data = self._read(X, y, qid, sample_weight)
         for model in models:
-            model._keep_classes(has_two_levels(scores))
+            model._keep_classes(data.two_levels)
+        self._fit_transduced(data, float(self.alpha), anchors, models)
+
+    def _read(self, X: Matrix, y: Any, qid: Any, sample_weight: Any) -> PartlyScored:
+        """Check the scores and the folds, and make the problem of all items."""
+        scores = check_scores(y, X.shape[0], allow_missing=True)
         one_output = scores.ndim == 1
         known = scores[:, None] if one_output else scores
         queries = Queries.from_labels(qid, X.shape[0])
@@ -211,25 +216,50 @@ n_features_in_
         graph = ScoredQueries(known, queries, weight=weight, query_weight=self.query_weight)
         check_range(features, [graph])
         problem = Problem(features, graph, keep_basis=True)
-        found, inductive = transduce(problem, unscored, folds, float(self.alpha), anchors)
-        filled = np.repeat(known[:, :, None], len(anchors), axis=2)
+        return PartlyScored(problem, known, queries, weight, unscored, folds, one_output, has_two_levels(scores))
+
+    def _fit_transduced(self, data: PartlyScored, alpha: float, anchors: Float, models: list[Self]) -> None:
+        """Transduce with all anchors, and train each model on its own scores."""
+        problem, unscored, one_output = data.problem, data.unscored, data.one_output
+        found, inductive = transduce(problem, unscored, data.folds, alpha, anchors)
+        filled = np.repeat(data.known[:, :, None], len(anchors), axis=2)
         filled[unscored] = found
-        graph = ScoredQueries(filled.reshape(len(filled), -1), queries, weight=weight, query_weight=self.query_weight)
-        self._train(features, graph, models, one_output=one_output)
+        scores = filled.reshape(len(filled), -1)
+        graph = ScoredQueries(scores, data.queries, weight=data.weight, query_weight=self.query_weight)
+        self._train(problem.features, graph, alpha, models, one_output=one_output)
         for number, model in enumerate(models):
             model.transduction_ = found[:, 0, number].copy() if one_output else found[:, :, number].copy()
             model.inductive_ = inductive[:, 0] if one_output else inductive
-            model.unscored_, model.n_splits_ = unscored, len(folds)
+            model.unscored_, model.n_splits_ = unscored, len(data.folds)
 
-    def _train(self, features: Features, graph: ScoredQueries, models: list[Self], *, one_output: bool) -> None:
+    def _train(
+        self, features: Features, graph: ScoredQueries, alpha: float, models: list[Self], *, one_output: bool
+    ) -> None:
         """Train on the scores of every model, which lie side by side, in one solution."""
         solver = self._solver(features, graph)
-        solution = solver.solve(solver.prepare(features, graph), float(self.alpha), last=True)
+        solution = solver.solve(solver.prepare(features, graph), alpha, last=True)
         coefficients = solution.coefficients.reshape(len(solution.coefficients), -1, len(models))
         columns = np.arange(coefficients.shape[1], dtype=np.int64)
         for number, model in enumerate(models):
             own = replace(solution, coefficients=coefficients[:, :, number])
             model._with_items_of(self)._keep(features, [(columns, graph)], [own], solver.name, one_output=one_output)
+
+
+@dataclass(frozen=True)
+class PartlyScored:
+    """Scored and unscored queries: the problem of all items, with zeros for the scores that are not known.
+
+    Shapes: known (m, outputs), weight (m,), unscored (v,).
+    """
+
+    problem: Problem
+    known: Float
+    queries: Queries
+    weight: Float | None
+    unscored: Index
+    folds: ItemSets
+    one_output: bool
+    two_levels: bool
 
 
 def _unscored_items(scores: Float, queries: Queries) -> Index:

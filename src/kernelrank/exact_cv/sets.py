@@ -524,6 +524,23 @@ class SetSystems:
         r, _info = lapack.dpotrs(factor, e, lower=1)
         return r, float((np.diagonal(factor) ** 2 / floor).min())
 
+    def matrices(self) -> tuple[Float, Float]:
+        """Return the raised matrices of all sets where d is one, and their smallest relative pivots: 0 if any fails.
+
+        Shapes: returns (sets, u, u), (sets,).
+        """
+        M = self.base + self.sign * (self.Q @ self.right.transpose(0, 2, 1))
+        mean = np.trace(M, axis1=1, axis2=2) / M.shape[1]
+        M += np.where(mean > 0, mean, 1.0)[:, None, None] * self.null
+        own = np.diagonal(M, axis1=1, axis2=2)
+        floor = np.diagonal(self.base, axis1=1, axis2=2) if self.sign < 0 else own
+        try:
+            factors = np.linalg.cholesky(M)
+        except np.linalg.LinAlgError:
+            return M, np.zeros(len(M))
+        squares = np.diagonal(factors, axis1=1, axis2=2) ** 2
+        return M, np.asarray((squares / np.where(floor == 0.0, own, floor)).min(axis=1))
+
 
 def _solve_scaled(G: Float, root: Float, e: Float) -> Float:
     """Overwrite e by the solutions of ``(I - √d G √d) x = e`` for every set and λ; return the smallest pivots.

@@ -89,18 +89,19 @@ def transduce(problem: Problem, unscored: Index, folds: ItemSets, alpha: float, 
     Shapes: unscored (v,), anchors (n,); returns scores (v, outputs, n), returns inductive (v, outputs).
     """
     assert isinstance(problem.graph, ScoredQueries)
-    _refuse_size(problem)
+    refuse_size(problem)
     inductive = refit_without(problem, unscored, np.array([alpha]))[:, :, 0]
     guess = problem.truth.copy()
     guess[unscored] = inductive
     residuals = FoldResiduals.of(problem, folds, alpha, unscored)
-    rho = residuals.at(_less_means(guess, problem.graph))
+    rho = residuals.at(less_means(guess, problem.graph))
     large = residuals.primal and len(unscored) > 2 * residuals.right.shape[1]
     corrections = (BlockMinimum if large else DenseMinimum).of(residuals, rho).corrections(anchors)
     return inductive[:, :, None] + corrections, inductive
 
 
-def _refuse_size(problem: Problem) -> None:
+def refuse_size(problem: Problem) -> None:
+    """Raise an error where the problem is too large to be decomposed."""
     size = problem.features.size
     if size > DIRECT_LIMIT:
         raise InvalidInputError(
@@ -109,7 +110,7 @@ def _refuse_size(problem: Problem) -> None:
         )
 
 
-def _less_means(values: Float, graph: ScoredQueries) -> Float:
+def less_means(values: Float, graph: ScoredQueries) -> Float:
     """Take the mean of each query away, which no residual depends on, so that large levels do not cost digits."""
     sums = np.zeros((graph.n_queries, values.shape[1]))
     np.add.at(sums, graph.queries.codes, values)
@@ -150,9 +151,9 @@ class FoldResiduals:
         assert isinstance(graph, ScoredQueries)
         ((decomposition, _),) = decompose(problem.features, graph, np.array([alpha]), scores=False, dual=dual)
         decomposition.report_errors(np.array([alpha]), np.array([alpha]))
-        first, second, sign = _products(decomposition, alpha)
-        left, roots, ones = np.empty_like(first), _Roots(graph), np.ones(first.shape[1])
-        batches = list(_batches(folds, first.shape[1]))
+        first, second, sign = fold_products(decomposition, alpha)
+        left, roots, ones = np.empty_like(first), Roots(graph), np.ones(first.shape[1])
+        batches = list(same_sizes(folds, first.shape[1]))
         with closing(track(batches, len(batches), "folds")) as bar:
             for numbers in bar:
                 items = folds.items[folds.places(numbers, int(folds.sizes[numbers[0]]))]
@@ -162,10 +163,7 @@ class FoldResiduals:
                 if pivots.min() < PIVOT[decomposition.primal]:
                     if decomposition.primal and graph.n_items <= DIRECT_LIMIT:
                         return cls.of(problem, folds, alpha, unscored, dual=True)
-                    raise InvalidInputError(
-                        f"alpha={alpha:g} is too small for the residuals of fold {numbers[np.argmin(pivots)]} "
-                        "to be computed: it is lost in rounding. Use a larger alpha, or scale the features down"
-                    )
+                    raise too_small(alpha, int(numbers[np.argmin(pivots)]))
                 left[items] = roots.of(items) @ np.stack([solution for solution, _ in solved])
         read = _read_folds(folds, unscored, graph.n_items)
         return cls(graph, read, unscored, decomposition.primal, sign, left, second)
@@ -180,8 +178,8 @@ class FoldResiduals:
         return residuals
 
     @cached_property
-    def _roots(self) -> _Roots:
-        return _Roots(self.graph)
+    def _roots(self) -> Roots:
+        return Roots(self.graph)
 
     def own_root(self, fold: TransductionFold) -> Float:
         """Return the columns of ``C_U`` that belong to unscored items, shape (u, unscored items of the fold)."""
@@ -217,7 +215,15 @@ class FoldResiduals:
         return items, rows
 
 
-def _products(decomposition: Decomposition, alpha: float) -> tuple[Float, Float, float]:
+def too_small(alpha: float, fold: int) -> InvalidInputError:
+    """Return the error for an alpha that is lost in rounding."""
+    return InvalidInputError(
+        f"alpha={alpha:g} is too small for the residuals of fold {fold} to be computed: it is lost in rounding. "
+        "Use a larger alpha, or scale the features down"
+    )
+
+
+def fold_products(decomposition: Decomposition, alpha: float) -> tuple[Float, Float, float]:
     """Return Q' and Q (m × s), with the roots of d taken into both, and the sign of their product in M."""
     if not decomposition.primal and alpha <= decomposition.trace:
         first = second = decomposition.left
@@ -232,7 +238,7 @@ def _products(decomposition: Decomposition, alpha: float) -> tuple[Float, Float,
     return scaled, scaled if second is first else second * root, sign
 
 
-def _batches(folds: ItemSets, width: int) -> Iterator[Index]:
+def same_sizes(folds: ItemSets, width: int) -> Iterator[Index]:
     """Yield the numbers of folds of one size, as many as fit into a block."""
     for size in np.unique(folds.sizes):
         same = np.flatnonzero(folds.sizes == size).astype(np.int64)
@@ -251,7 +257,7 @@ def _read_folds(folds: ItemSets, unscored: Index, n_items: int) -> list[Transduc
     return read
 
 
-class _Roots:
+class Roots:
     """``C_U`` of folds of one size: ``√(c W w_i) (δ_ij - w_j / W)`` inside a query of the total weight W."""
 
     def __init__(self, graph: ScoredQueries) -> None:

@@ -45,6 +45,7 @@ from kernelrank.model_selection.searches import (
     RankRLSCV as RankRLSCV,
     RLSClassifierCV as RLSClassifierCV,
 )
+from kernelrank.model_selection.transductive import TransductiveRankRLSCV as TransductiveRankRLSCV
 from kernelrank.selection.curves import (
     SelectionCurve as SelectionCurve,
     SelectionStability as SelectionStability,

@@ -533,6 +533,14 @@ REGISTRY: dict[str, tuple[str, FittedState | None]] = {
             **dict.fromkeys(("transduction_", "inductive_"), "any floats (unscored) or (unscored, outputs)")
         ),
     ),
+    "TransductiveRankRLSCV": (
+        "kernelrank.model_selection",
+        LEARNER.with_optional(
+            anchor_="number",
+            **dict.fromkeys(("transduction_", "inductive_"), "any floats (unscored) or (unscored, outputs)"),
+            **SEARCH,
+        ),
+    ),
     "TruncatedSVD": (
         "sklearn.decomposition",
         FittedState.of_columns(components_="floats (components, features)"),
