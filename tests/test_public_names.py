@@ -170,8 +170,8 @@ SIGNATURES = {
     "dask.DaskRankRLS.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "dask.DaskRankRLS.to_local": "(self)",
     "dask.DaskRankRLSCV.fit": "(self, X, y, *, qid, sample_weight=None)",
-    "estimate_auc": "(estimator, X, y, *, method='leave_pair_out', cv=None, groups=None, pos_label=None, "
-    "confidence=0.95, interval='auto', n_jobs=None, random_state=None, verbose=False)",
+    "estimate_auc": "(estimator, X, y, *, method='leave_pair_out', cv=None, weight=None, groups=None, "
+    "pos_label=None, confidence=0.95, interval='auto', n_jobs=None, random_state=None, verbose=False)",
     "dyadic_holdout": "(estimator, X_rows, X_columns, Y, *, setting='cell', cv=None, alphas=None, verbose=False)",
     "leave_preferences_out": "(estimator, X, pairs, *, groups=None, items=False, alphas=None, magnitude=None, "
     "weight=None, tie=None, side=None, judge=None, n_jobs=None, verbose=False)",

@@ -122,9 +122,11 @@ def test_a_stream_gives_its_first_block_to_the_bases():
     same = CoRankRLS(basis=13, random_state=0).fit(X, y, qid=qid, X_unscored=cuts(15))
     assert max(basis.max() for basis in model.basis_) >= len(X)
     np.testing.assert_allclose(model.predict(new), same.predict(new), rtol=1e-9)
-    size = len(X) + 15
-    with pytest.raises(InvalidInputError, match=f"a basis of {size + 1} items cannot be drawn from {size} items"):
-        CoRankRLS(basis=size + 1).fit(X, y, qid=qid, X_unscored=cuts(15))
+    whole = CoRankRLS(basis="all").fit(X, y, qid=qid, X_unscored=cuts(15))
+    larger = CoRankRLS(basis=len(X) + 99).fit(X, y, qid=qid, X_unscored=cuts(15))
+    np.testing.assert_allclose(larger.predict(new), whole.predict(new), rtol=1e-9)
+    shares = CoRankRLS(basis=None, views=3).fit(X, y, qid=qid, X_unscored=cuts(15))
+    assert [len(basis) for basis in shares.basis_] == [min(100, (len(X) + 15) // 3)] * 3
 
 
 def test_a_query_must_not_return():

@@ -408,6 +408,8 @@ BAD = {
     "method": ({"method": "bootstrap"}, y, "method must be one of 'leave_pair_out', 'averaged'"),
     "interval": ({"interval": "exact"}, y, "interval must be one of 'auto'"),
     "jackknife": ({"interval": "jackknife", "method": "pooled"}, y, "is for leave-pair-out"),
+    "weight": ({"weight": "pairs"}, y, "weight is used by method='averaged' only"),
+    "weight word": ({"method": "averaged", "weight": "items"}, y, "weight must be one of 'folds', 'pairs'"),
     "cv": ({"cv": 5}, y, "cv is used by method='averaged' and 'pooled' only"),
     "confidence": ({"confidence": 95}, y, "confidence must lie between 0 and 1"),
     "one class": ({}, np.zeros(14), "two classes, and y has one class: 0.0"),
@@ -452,3 +454,27 @@ def test_bad_input(options, labels, message):
 def test_errors_are_ours():
     with pytest.raises(InvalidInputError):
         estimate_auc(RankRLS(), X, np.zeros(14))
+
+
+def test_folds_count_by_their_pairs():
+    folds = [np.array([0, 1, 2, 3, 4, 5, 6]), np.array([7, 8, 9]), np.array([10, 11, 12, 13])]
+    splits = [(np.setdiff1d(np.arange(14), fold), fold) for fold in folds]
+    right = pairs = 0.0
+    areas, counts = [], []
+    for train, test in splits:
+        scores = RankRLS(0.5).fit(X[train], y[train]).predict(X[test])
+        d = scores[y[test] == 1][:, None] - scores[y[test] == 0]
+        right, pairs = right + np.sum(d > 0) + 0.5 * np.sum(d == 0), pairs + d.size
+        if d.size:
+            areas.append(np.mean((d > 0) + 0.5 * (d == 0)))
+            counts.append(d.size)
+    found = estimate_auc(RankRLS(0.5), X, y, method="averaged", cv=splits, weight="pairs")
+    assert found.auc == pytest.approx(right / pairs, abs=1e-12)
+    assert len(set(counts)) > 1
+    equal = estimate_auc(RankRLS(0.5), X, y, method="averaged", cv=splits)
+    assert equal.auc == pytest.approx(np.mean(areas), abs=1e-12)
+    assert (found.weight, equal.weight) == ("pairs", "folds")
+    assert "(averaged over folds weighted by their pairs, " in str(found)
+    assert "(averaged over equally weighted folds, " in str(equal)
+    assert found.n_pairs == equal.n_pairs == pairs
+    assert estimate_auc(RankRLS(0.5), X, y).weight is None

@@ -292,8 +292,8 @@ class CoRankRLS(ViewRanker):
     basis : int, "all", sequence of int or None, default=None
         The basis of views without one of their own: a number of items, drawn from the scored and the
         unscored items, without items in common between views as far as possible; or the numbers of the items, as
-        in `View`. With "all" every item is in the basis: the dense instead of the sparse Co-RankRLS. None takes 100
-        items for each view, or as many as there are.
+        in `View`. With "all", or a number above that of the items, every item is in the basis: the dense instead of
+        the sparse Co-RankRLS. None takes 100 items for each view, or an equal share of all items if that is fewer.
     kernel : str, callable or kernel object, default="rbf"
         The kernel of views without one of their own. With a linear kernel, all bases of n_features items or more
         span the same functions, so views should then differ in their columns.
@@ -602,11 +602,9 @@ class CoData:
             return None
         if not isinstance(basis, (int, np.integer)) or isinstance(basis, bool):
             raise InvalidInputError(f"view {number}: a basis is a number, 'all', or items, got {basis!r}")
-        if not 1 <= basis <= self.pool_size:
-            raise InvalidInputError(
-                f"view {number}: a basis of {basis} items cannot be drawn from {self.pool_size} items"
-            )
-        return int(basis)
+        if basis < 1:
+            raise InvalidInputError(f"view {number}: a basis has at least one item, got {basis}")
+        return min(int(basis), self.pool_size)
 
     def _given(self, number: int, basis: ArrayLike) -> Index | None:
         """Check numbers of items; basis items themselves have none."""

@@ -32,8 +32,8 @@ class View:
     columns : slice or sequence of int, bool or str, optional
         The columns that the kernel uses, by number, mask or name; all of them unless given.
     basis : int, "all", sequence of int or array of shape (r, n_features), optional
-        A number of basis items to draw; all items; their numbers (unscored items are numbered after the scored ones if
-        they are passed separately); or the basis items themselves, with all columns.
+        A number of basis items to draw, all items if there are fewer; all items; their numbers (unscored items are
+        numbered after the scored ones if they are passed separately); or the basis items themselves, with all columns.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -37,6 +37,7 @@ def estimate_auc(
     *,
     method: str = "leave_pair_out",
     cv: Any = None,
+    weight: str | None = None,
     groups: Any = None,
     pos_label: Any = None,
     confidence: float = 0.95,
@@ -77,6 +78,9 @@ def estimate_auc(
           models rather than P N for P positive and N negative items, and little bias.
     cv : int, "leave_one_out", splitter or iterable, optional
         The folds of "averaged" and "pooled": ten unless given.
+    weight : {"folds", "pairs"}, optional
+        How "averaged" weighs the folds: all the same, unless given, or by their numbers of pairs of a positive and a
+        negative item, as in [Air11]_, 5.4. The two differ where folds do.
     groups : sequence, shape (m,), optional
         Items that must not be split, such as those of one patient or document: all items of a group are held out
         together, and the interval is by group. Groups of one item each change nothing.
@@ -144,6 +148,10 @@ def estimate_auc(
         raise InvalidInputError(f"interval='jackknife' is for leave-pair-out, not for method={method!r}")
     if cv is not None and method not in FOLDS:
         raise InvalidInputError(f"cv is used by method='averaged' and 'pooled' only; got method={method!r}")
+    if weight is not None:
+        check_option("weight", weight, FOLD_WEIGHTS)
+        if method != "averaged":
+            raise InvalidInputError(f"weight is used by method='averaged' only; got method={method!r}")
     check_confidence(confidence)
     if not hasattr(estimator, "fit"):
         if method != "leave_pair_out" or interval == "jackknife":
@@ -159,6 +167,9 @@ def estimate_auc(
     folds = auc_folds(10 if cv is None else cv, X, classes, codes, random_state) if method in FOLDS else []
     estimator = settled(estimator, X)
     task = Task(estimator, X, classes, shared_groups(codes), folds, interval, random_state, {"n_jobs": n_jobs})
+    if method == "averaged":
+        weight = weight or "folds"
+        return replace(to_estimate(_averaged(task, weight), task, method, confidence), weight=weight)
     found = METHODS[method](task)
     if method == "pooled":
         warnings.warn(found.warnings[0], PooledAUCWarning, stacklevel=3)
@@ -203,6 +214,10 @@ def to_estimate(found: Found, task: Task, method: str, confidence: float) -> AUC
     )
 
 
+_FOLDS_WEIGHED = {"folds": "equally weighted folds", "pairs": "folds weighted by their pairs"}
+FOLD_WEIGHTS = tuple(_FOLDS_WEIGHED)
+
+
 # AUC estimate ---------------------------------------------------------------------------------------------------------
 #
 # An estimated AUC, with its interval and how it was estimated.
@@ -226,6 +241,8 @@ class AUCEstimate(Result):
         The negative and the positive class.
     warnings : tuple of str, default=()
         What to know before the number is quoted.
+    weight : {"folds", "pairs"}, optional
+        How folds were weighed, if they were averaged.
 
     Examples
     --------
@@ -243,15 +260,21 @@ class AUCEstimate(Result):
     n_negative: int
     classes: tuple[Any, Any]
     warnings: tuple[str, ...] = field(default=())
+    weight: str | None = None
 
     def __float__(self) -> float:
         return self.auc
 
+    @property
+    def _averages(self) -> str:
+        return "" if self.weight is None else f" over {_FOLDS_WEIGHED[self.weight]}"
+
     def __str__(self) -> str:
         low, high = self.interval
         line = (
-            f"AUC {self.auc:.3f}, {100 * self.interval.level:.4g}% interval [{low:.3f}, {high:.3f}] ({self.method}, "
-            f"{self.n_pairs} pairs of {self.n_positive} positive and {self.n_negative} negative items; "
+            f"AUC {self.auc:.3f}, {100 * self.interval.level:.4g}% interval [{low:.3f}, {high:.3f}] "
+            f"({self.method}{self._averages}, {self.n_pairs} pairs of {self.n_positive} positive and "
+            f"{self.n_negative} negative items; "
             f"the interval {self.interval.method})"
         )
         return " ".join([line, *(f"Warning: {text}." for text in self.warnings)])
@@ -262,7 +285,7 @@ class AUCEstimate(Result):
             ("AUC", f"{self.auc:.3f}"),
             self.interval._fact(),
             ("about the interval", self.interval.method),
-            ("held out", f"{self.method.replace('_', '-')}, {self.n_pairs:,} pairs"),
+            ("held out", f"{self.method.replace('_', '-')}{self._averages}, {self.n_pairs:,} pairs"),
             ("positive class", f"{positive}: {self.n_positive:,} items"),
             ("negative class", f"{negative}: {self.n_negative:,} items"),
             *(("warning", text) for text in self.warnings),
@@ -469,21 +492,24 @@ def _pooled(task: Task) -> Found:
     return of_scores(task, scores, warnings=(reason,))
 
 
-def _averaged(task: Task) -> Found:
+def _averaged(task: Task, weight: str = "folds") -> Found:
     folds = task.folds
     usable = [fold for fold in folds if 0 < int(task.classes.positive[fold].sum()) < len(fold)]
     if not usable:
         raise InvalidInputError("no test fold has items of both classes: use fewer folds, or method='leave_pair_out'")
-    aucs, n_pairs = [], 0
+    aucs, pairs = [], []
     for fold, scores in zip(usable, task.scores(usable), strict=True):
         positive = task.classes.positive[fold]
         aucs.append(Components.of_scores(scores[positive], scores[~positive]).auc)
-        n_pairs += int(positive.sum()) * int((~positive).sum())
+        pairs.append(int(positive.sum()) * int((~positive).sum()))
     left_out = len(folds) - len(usable)
     warnings = (f"{left_out} of {len(folds)} folds have one class only and were left out",) if left_out else ()
-    variance = float(np.var(aucs, ddof=1)) / len(aucs) if len(aucs) > 1 else np.inf
+    shares = np.array(pairs) / sum(pairs) if weight == "pairs" else np.full(len(aucs), 1.0 / len(aucs))
+    mean = float(shares @ aucs)
+    squares = float(shares**2 @ (np.array(aucs) - mean) ** 2)
+    variance = squares * len(aucs) / (len(aucs) - 1) if len(aucs) > 1 else np.inf
     what = f"the {len(aucs)} folds, as if independent; they share training items, and another split gives another AUC"
-    return Found(float(np.mean(aucs)), variance, max(1.0, len(aucs) - 1.0), what, n_pairs, warnings)
+    return Found(mean, variance, max(1.0, len(aucs) - 1.0), what, sum(pairs), warnings)
 
 
 METHODS = {
