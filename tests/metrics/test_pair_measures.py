@@ -166,3 +166,52 @@ def test_sort_segments_sorts_and_keeps_the_weights_along():
 def test_differing_pairs_end_at_their_segment():
     counted = differing_pairs(np.array([1.0, 2.0, 2.0, 2.0, 3.0]), np.ones(5), np.array([0, 2, 4, 5]))
     assert counted.tolist() == [1, 0, 0]
+
+
+def wrong_by_definition(y, f, weight, ties):
+    """Sum the definitions of the papers over ordered pairs: [Air11] 3.2, [PTAJB09], [PSBS07] (1), [TPBSH11] (1)."""
+
+    def sign(r):
+        return np.sign(r) if ties == "all_pairs" else (1 if r > 0 else -1)
+
+    wrong = total = 0.0
+    for i in range(len(y)):
+        for j in range(len(y)):
+            w = weight[i] * weight[j]
+            if i != j and ties in ("all_pairs", "one-sided sign"):
+                wrong += w * abs(sign(y[i] - y[j]) - sign(f[i] - f[j])) / 2
+                total += w
+            elif y[i] > y[j]:
+                wrong += w * (f[i] < f[j] or (f[i] == f[j] and ties == "error") or 0.5 * (f[i] == f[j]))
+                total += w
+    return wrong / total if total > 0 else np.nan
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ties", ["half", "error", "all_pairs"])
+def test_disagreement_with_the_ties_of_each_paper(ties, weighted):
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        m = rng.integers(3, 40)
+        qid = rng.integers(0, 4, m)
+        y, f = rng.integers(0, rng.integers(1, 6), m), rng.integers(0, rng.integers(1, 6), m)
+        weight = rng.uniform(0.1, 3, m) if weighted else np.ones(m)
+        y[0], y[1], qid[0], qid[1] = 0, 1, 0, 0
+        definitions = [ties, "one-sided sign"] if ties == "all_pairs" else [ties]
+        found = metrics.Disagreement(ties)(y, f, qid=qid, sample_weight=weight if weighted else None)
+        for definition in definitions:
+            every = {q: wrong_by_definition(y[qid == q], f[qid == q], weight[qid == q], definition) for q in set(qid)}
+            np.testing.assert_allclose(found.values, [every[q] for q in found.queries], atol=1e-12)
+            assert found.n_left_out == sum(np.isnan(value) for value in every.values())
+        option = metrics.disagreement(y, f, qid=qid, ties=ties)
+        assert option == metrics.Disagreement(ties)(y, f, qid=qid).mean
+
+
+def test_disagreement_names_its_ties():
+    assert metrics.get_measure("disagreement", ties="error") == metrics.Disagreement("error")
+    assert "tied predictions are errors" in metrics.Disagreement("error").label
+    with pytest.raises(InvalidInputError, match="ties must be one of 'half', 'error', 'all_pairs'"):
+        metrics.Disagreement("none")
+    assert metrics.disagreement([1, 1], [2, 3], ties="all_pairs") == 0.5
+    with pytest.raises(NothingToCompareError, match="one item only"):
+        metrics.disagreement([1], [2], ties="all_pairs")

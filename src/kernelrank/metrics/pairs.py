@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 
 from kernelrank.base.compiled import compiled
 from kernelrank.errors import InvalidInputError
-from kernelrank.metrics.measure import FloatArray, JudgedItems, Measure, MeasureResult, has_options_of, measure_by
+from kernelrank.metrics.measure import (
+    FloatArray,
+    JudgedItems,
+    Measure,
+    MeasureResult,
+    check_option,
+    has_options_of,
+    measure_by,
+)
 from kernelrank.metrics.roc import Components
 
 
@@ -61,6 +69,13 @@ def _runs(values: FloatArray, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.flatnonzero(begins).astype(np.int64)
 
 
+_TIE_RULES = {
+    "half": ("tied predictions count a half", "tied true scores are no pair"),
+    "error": ("tied predictions are errors", "tied true scores are no pair"),
+    "all_pairs": ("a tie on one side counts a half", "all pairs"),
+}
+
+
 @dataclass(frozen=True)
 class PairMeasure(Measure):
     """What the measures of pairs share: weights, and which queries hold no pair."""
@@ -71,11 +86,14 @@ class PairMeasure(Measure):
     @property
     def rules(self) -> tuple[str, ...]:
         """The conventions that the number depends on, in words."""
-        return ("tied predictions count a half", "tied true scores are no pair")
+        return _TIE_RULES["half"]
 
     def _disagreement(self, counts: PairCounts) -> FloatArray:
-        share = np.full(len(counts.ordered), np.nan)
-        np.divide(counts.discordant + counts.tied / 2, counts.ordered, out=share, where=counts.ordered > 0)
+        return self._share(counts.discordant + counts.tied / 2, counts.ordered)
+
+    def _share(self, wrong: FloatArray, pairs: FloatArray) -> FloatArray:
+        share = np.full(len(pairs), np.nan)
+        np.divide(wrong, pairs, out=share, where=pairs > 0)
         clipped: FloatArray = np.minimum(share, 1.0)  # the sums are rounded in different orders
         return clipped
 
@@ -120,17 +138,41 @@ class PairwiseAccuracy(PairMeasure):
 
 @dataclass(frozen=True)
 class Disagreement(PairMeasure):
-    """The share of pairs in the wrong order: one minus the pairwise accuracy; 0 is perfect.
+    """The share of pairs in the wrong order: by default one minus the pairwise accuracy; 0 is perfect.
 
+    Parameters
+    ----------
+    ties : {"half", "error", "all_pairs"}, default="half"
+        How ties count.
+
+        * "half": a pair with tied predictions counts a half, and items with tied true scores are no pair [Air11]_, 3.2.
+        * "error": a pair with tied predictions counts as one in the wrong order [PTAJB09]_.
+        * "all_pairs": all pairs of a query are the denominator; a pair that is tied in the true scores or in the
+          predictions, but not in both, counts a half [PSBS07]_. [TPBSH11]_ comes to the same by another signum.
+
+    Notes
+    -----
     O(m log m) time, O(m) memory.
 
     Examples
     --------
     >>> Disagreement()([3, 2, 1, 1], [0.9, 0.1, 0.4, 0.1]).values
     array([0.3])
+    >>> print(Disagreement("all_pairs")([3, 2, 1, 1], [0.9, 0.1, 0.4, 0.1]))
+    disagreement (a tie on one side counts a half, all pairs) = 0.3333 over 1 query, 0 left out
     """
 
+    ties: str = "half"
+
     higher_is_better: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_option("ties", self.ties, tuple(_TIE_RULES))
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The conventions that the number depends on, in words."""
+        return _TIE_RULES[self.ties]
 
     @property
     def name(self) -> str:
@@ -138,7 +180,25 @@ class Disagreement(PairMeasure):
         return "disagreement"
 
     def _values(self, items: JudgedItems) -> FloatArray:
-        return self._disagreement(PairCounts.of(items))
+        counts = PairCounts.of(items)
+        if self.ties == "half":
+            return self._disagreement(counts)
+        if self.ties == "error":
+            return self._share(counts.discordant + counts.tied, counts.ordered)
+        tied_in_truth = np.maximum(counts.separated - (counts.ordered - counts.tied), 0.0)
+        return self._share(counts.discordant + (counts.tied + tied_in_truth) / 2, _all_pairs(items))
+
+    def _why_nothing(self, items: JudgedItems) -> str:
+        if self.ties == "all_pairs":
+            return f"each of the queries ({len(items.queries)}) has one item only, or one of a weight above 0"
+        return super()._why_nothing(items)
+
+
+def _all_pairs(items: JudgedItems) -> FloatArray:
+    """Return the weight of all pairs of each query, tied or not."""
+    order, bounds = items.order(items.score), items.queries.bounds
+    weight = np.ones(len(order)) if items.weight is None else items.weight[order]
+    return differing_pairs(np.arange(len(order), dtype=np.float64), weight, bounds)
 
 
 @dataclass(frozen=True)
@@ -223,7 +283,7 @@ def pairwise_accuracy(*scores: Any, **options: Any) -> float | MeasureResult:
 def disagreement(*scores: Any, **options: Any) -> float | MeasureResult:
     """Return the mean share of pairs in the wrong order; see `Disagreement`.
 
-    The arguments are those of `pairwise_accuracy`.
+    The arguments are those of `pairwise_accuracy`, and `ties`, one of "half", "error" and "all_pairs".
 
     O(m log m) time, O(m) memory.
 
