@@ -226,6 +226,44 @@ def test_bad_input_without_queries():
     assert type(RLS()) is RLS
 
 
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(("options", "m"), [({}, 14), ({"kernel": "rbf", "gamma": 0.3}, 13), ({"outputs": 2}, 12)])
+def test_pairs_left_out_are_measured_by_refitting(options, m, ties, monkeypatch):
+    options = dict(options)
+    X, y, _ = data(3, n_queries=1, size=m, outputs=options.pop("outputs", 0))
+    y = np.round(y) if ties else y
+    alphas = ALPHAS[::2]
+    columns = y.reshape(m, -1).T
+    pairs = [(i, j) for i in range(m) for j in range(i)]
+    wrong, squares = np.zeros((len(columns), len(alphas))), np.zeros((len(columns), len(alphas)))
+    for k, column in enumerate(columns):
+        differing = [(i, j) for i, j in pairs if column[i] != column[j]]
+        for number, alpha in enumerate(alphas):
+            found = {p: retrained_difference(RankRLS(**options), X, column, *p, alpha) for p in pairs}
+            squares[k, number] = np.mean([(column[i] - column[j] - found[i, j]) ** 2 for i, j in pairs])
+            wrong[k, number] = np.mean([found[i, j] * (column[i] - column[j]) < 0 for i, j in differing])
+    monkeypatch.setattr("kernelrank.model_selection.search.PAIR_BYTES", 8 * len(columns) * len(pairs) * 2)
+    for scoring, expected in (("disagreement", wrong), ("magnitude_preserving_error", squares)):
+        model = RankRLSCV(alphas, cv="leave_pair_out", scoring=scoring, **options).fit(X, y)
+        expected = expected.mean(axis=0)
+        np.testing.assert_allclose(model.cv_results_["mean_test_score"], -expected, rtol=1e-8, atol=1e-8)
+        assert model.alpha_ == alphas[np.argmin(expected)]
+        assert model.best_score_ == pytest.approx(-expected.min())
+
+
+def test_unscored_items_are_no_held_out_pairs():
+    X, y, _ = data(4, n_queries=1, size=15)
+    missing = y.copy()
+    missing[[2, 9]] = np.nan
+    options = {"alphas": ALPHAS, "scoring": "magnitude_preserving_error", "missing": "ignore"}
+    kept = ~np.isnan(missing)
+    found, expected = RankRLSCV(**options).fit(X, missing), RankRLSCV(**options).fit(X[kept], y[kept])
+    scores = (model.cv_results_["mean_test_score"] for model in (found, expected))
+    np.testing.assert_allclose(*scores, rtol=1e-8)
+    with pytest.raises(InvalidInputError, match="predicts the order of pairs"):
+        RankRLSCV(scoring=metrics.Disagreement("error")).fit(X, y)
+
+
 @pytest.mark.parametrize("model", [RankRLSCV([0.1, 1.0, 10.0]), RLSCV([0.1, 1.0, 10.0], cv=3)])
 def test_a_search_is_saved_with_its_results(model, tmp_path):
     X, y, qid = data()

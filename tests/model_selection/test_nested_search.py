@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from kernelrank.base.labels import ItemSets
 from kernelrank.data import make_ranking
@@ -46,6 +47,20 @@ def shortcut(search, X, y, **data):
     """Tell whether the choice without every pair comes without a refit."""
     values = NestedSearch(search, X, y, **data).values(ItemSets.of([[0, 1], [2, 5]], len(y)))
     return values is not None and not np.isnan(values).any()
+
+
+@pytest.mark.parametrize("scoring", ["disagreement", "magnitude_preserving_error"])
+def test_errors_of_pairs_choose_alpha_inside(scoring):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((11, 3))
+    y = X[:, 0] + rng.standard_normal(11)
+    search = RankRLSCV(2.0 ** np.arange(-4, 9, 4), scoring=scoring)
+    pairs = np.array([[0, 1], [4, 9], [7, 3]])
+    held = leave_pair_out(search, X, y, pairs=pairs)
+    for (i, j), difference in zip(pairs, held.difference, strict=True):
+        kept = np.delete(np.arange(11), [i, j])
+        scores = clone(search).fit(X[kept], y[kept]).predict(X[[i, j]])
+        assert difference == pytest.approx(scores[0] - scores[1], abs=1e-8)
 
 
 @pytest.mark.parametrize("name", SEARCHES)

@@ -19,6 +19,7 @@ from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.nested import inner_agreements, inner_scores
 from kernelrank.metrics import Measure
+from kernelrank.metrics.pairs import MagnitudePreservingError
 from kernelrank.metrics.thresholds import ThresholdMeasure
 from kernelrank.model_selection.refits import HoldoutData, refit_scores
 from kernelrank.model_selection.search import AlphaSearch, HoldoutPlan, HoldoutScoring, judged, read_scoring
@@ -137,11 +138,13 @@ class NestedSearch:
     def _kernel_values(self, kernel: _Kernel, sets: ItemSets) -> Float | None:
         if len(kernel.data.problems) > 1 or self.truth.shape[1] > 1 or self.plan_name == "folds":
             return None
-        if self.plan_name == "leave_pair_out":
-            return inner_agreements(kernel.problem, sets, kernel.alphas)
         scoring = None
         if self.search.scoring is not None:
             scoring = read_scoring(self.search.scoring, censored=self.event is not None)
+        if self.plan_name == "leave_pair_out":
+            if isinstance(scoring, MagnitudePreservingError):
+                return None  # what is counted inside is the order of pairs
+            return inner_agreements(kernel.problem, sets, kernel.alphas)
         intercepts = kernel.problem.graph.queries is not None
         if intercepts and (not isinstance(scoring, Measure) or isinstance(scoring, ThresholdMeasure)):
             return None  # scores are known up to a constant for each query, which only ranking measures ignore

@@ -112,12 +112,16 @@ class HoldoutData:
         return scores
 
     @one_warning("held-out differences")
-    def pairs(self, pairs: Index | None, alphas: Float, *, differences: bool = True) -> PairHoldout:
+    def pairs(self, pairs: Index | DifferingPairs | None, alphas: Float, *, differences: bool = True) -> PairHoldout:
         """Hold out pairs: all whose scores differ, or those given; every axis is kept.
 
         Shapes: pairs (pairs, 2), alphas (n,).
         """
-        chosen = DifferingPairs.of(self.truth) if pairs is None else GivenPairs(pairs, self.n_items)
+        chosen: DifferingPairs | GivenPairs
+        if pairs is None or isinstance(pairs, DifferingPairs):
+            chosen = DifferingPairs.of(self.truth) if pairs is None else pairs
+        else:
+            chosen = GivenPairs(pairs, self.n_items)
         difference = np.empty((self.n_outputs, len(alphas), chosen.n_pairs if differences else 0))
         accuracy = np.empty((self.n_outputs, len(alphas)))
         for columns, problem in self.problems:

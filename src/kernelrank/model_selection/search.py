@@ -22,9 +22,10 @@ from kernelrank.base.sklearn_private import StrOptions, fit_context
 from kernelrank.comparisons.costs import OutputGraph
 from kernelrank.errors import EdgeOfGridWarning, InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, check_alphas, whole_or_not_at_all
+from kernelrank.exact_cv import DifferingPairs
 from kernelrank.kernels import KERNEL_NAMES, GammaLike, Kernel, KernelLike, MetricLike, metric_root
 from kernelrank.metrics import Concordance, Measure, PairwiseAccuracy, get_measure
-from kernelrank.metrics.pairs import AUC
+from kernelrank.metrics.pairs import AUC, Disagreement, MagnitudePreservingError
 from kernelrank.model_selection.alpha_grid import AUTO, AlphaGrid, edge_of, grid_for, is_auto
 from kernelrank.model_selection.refits import HELD_OUT_BASIS, HoldoutData
 from kernelrank.solvers.precision import one_warning, overflow_is_checked
@@ -32,6 +33,9 @@ from kernelrank.solvers.precision import one_warning, overflow_is_checked
 # Holdout plan ---------------------------------------------------------------------------------------------------------
 #
 # The plan of a search: which items are held out together when alpha is chosen, and how their scores are measured.
+
+PAIR_BYTES = 2**28
+"""Held-out differences of all pairs are computed for as many alphas at a time as fit into this memory."""
 
 ItemLoss = Callable[[Float, Float], Float]
 """From true and held-out scores to one loss for each item."""
@@ -177,10 +181,12 @@ class HoldoutScoring:
                 "Expected folds of items or strata with censored times; got cv='leave_pair_out'. Use a number of "
                 "folds, such as cv=10, or qid with cv='leave_query_out'."
             )
-        if plan.name == "leave_pair_out" and not isinstance(scoring, (PairwiseAccuracy, AUC)):
+        if plan.name == "leave_pair_out" and not (
+            isinstance(scoring, (PairwiseAccuracy, AUC, MagnitudePreservingError)) or scoring == Disagreement()
+        ):
             raise InvalidInputError(
-                "cv='leave_pair_out' predicts the order of pairs, so scoring must be 'pairwise_accuracy' or "
-                "'auc'. For other measures use a number of folds"
+                "cv='leave_pair_out' predicts the order of pairs, so scoring must be 'pairwise_accuracy', 'auc', "
+                "'disagreement' or 'magnitude_preserving_error'. For other measures use a number of folds"
             )
         self.plan, self.scoring, self.truth, self.queries, self.loss = plan, scoring, truth, queries, loss
 
@@ -190,6 +196,13 @@ class HoldoutScoring:
     def outputs(self) -> list[int | slice]:
         """Return what is measured: each output by itself, or all together."""
         return [slice(None)] if self.joint else list(range(self.truth.shape[1]))
+
+    def pairs_left_out(self, data: HoldoutData, alphas: Float) -> Float:
+        """Return the values of all pairs, each by the model trained without both items, shape (outputs, alphas)."""
+        if isinstance(self.scoring, MagnitudePreservingError):
+            return -_magnitude_errors(data, alphas)
+        accuracy = np.asarray(data.pairs(None, alphas, differences=False).accuracy)
+        return accuracy - 1.0 if isinstance(self.scoring, Disagreement) else accuracy
 
     def values(self, scores: Float, output: int | slice) -> Float:
         """Return the values of an output, shape (alphas, folds, queries or items), from its scores (total, alphas).
@@ -268,6 +281,28 @@ def _row_means(values: Float) -> Float:
     with np.errstate(invalid="ignore"):
         means: Float = np.where(known, values, 0.0).sum(axis=1, keepdims=True) / known.sum(axis=1, keepdims=True)
     return means
+
+
+def _magnitude_errors(data: HoldoutData, alphas: Float) -> Float:
+    """Return the mean squared error of the differences of all held-out pairs, shape (outputs, alphas).
+
+    Tied true scores are pairs as well ([PABS08]_, equations 12 and 13). O(m²) memory for some alphas at a time.
+    """
+    scored = np.flatnonzero(~np.isnan(data.truth).all(axis=1))
+    if len(scored) < 2:
+        raise NothingToCompareError("there are fewer than two items with a score")
+    every = DifferingPairs(scored, np.arange(1, len(scored) + 1))
+    at_once = max(1, PAIR_BYTES // (8 * data.n_outputs * every.n_pairs))
+    errors = np.empty((data.n_outputs, len(alphas)))
+    for start in range(0, len(alphas), at_once):
+        part = slice(start, start + at_once)
+        held = data.pairs(every, alphas[part])
+        with np.errstate(over="ignore"):
+            squares = (held.difference - np.asarray(held.truth)[..., None]) ** 2  # (pairs, outputs, alphas)
+            errors[:, part] = np.nanmean(squares, axis=0)
+    if not np.all(np.isfinite(errors)):
+        raise InvalidInputError("the scoring measure overflows: divide y by a constant")
+    return errors
 
 
 def query_accuracies(truth: Float, scores: Float, bounds: Index) -> Float:
@@ -593,8 +628,8 @@ class Measured:
 def measure(plan: HoldoutPlan, judge: HoldoutScoring, data: HoldoutData, alphas: Float) -> Measured:
     """Hold out once for all alphas and measure each."""
     if plan.sets is None:
-        accuracy = np.asarray(data.pairs(None, alphas, differences=False).accuracy)
-        return Measured(accuracy, np.full(accuracy.shape, np.nan), None, None)
+        values = judge.pairs_left_out(data, alphas)
+        return Measured(values, np.full(values.shape, np.nan), None, None)
     return judged(plan, judge, data.scores(plan.sets, alphas))
 
 

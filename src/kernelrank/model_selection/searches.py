@@ -66,7 +66,9 @@ class RankRLSCV(AlphaSearch, PreferencePosterior, Ranker):
     scoring : str, measure or callable, default="pairwise_accuracy"
         A name that `kernelrank.metrics.get_measure` reads, such as "ndcg@10", or a function of
         ``(y_true, y_score, qid)`` for which higher is better. Pairs are scored by the pairwise accuracy, which is the
-        AUC for two classes. For censored times it stands for the concordance index.
+        AUC for two classes, by "disagreement", or by "magnitude_preserving_error", the mean squared error of the
+        held-out differences of all pairs; errors have their sign changed. For
+        censored times the pairwise accuracy stands for the concordance index.
     kernel : str, callable or kernel object, default="linear"
         As in `RankRLS`, or "auto": a linear, a Gaussian and a product Laplacian kernel are tried, the last two with
         1/9, 1/3, 1, 3 and 9 times the gamma of the median rule. Columns are standardised by ``metric="variance"``
