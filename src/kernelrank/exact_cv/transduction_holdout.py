@@ -207,9 +207,10 @@ def _bounds(sets: ItemSets) -> list[tuple[int, int]]:
 class InductiveWithout:
     """What the model trained on the scored items without a set predicts for the unscored items and for that set.
 
-    Shapes: unscored (v, s), missed (t, k), refitted (v + u, k, n), nothing (sets, k).
+    Shapes: nothing (sets, k).
 
-    parts: For each alpha the decomposition, the rows of its N at the unscored items, d, and the residuals.
+    parts: For each alpha the decomposition, the rows (v, s) of its N at the unscored items, d (s,), and the residuals
+        (t, k).
     refitted: Predictions of models that were trained again, by set.
     nothing: Whether a set leaves nothing to compare, so that the prediction is zero.
     """

@@ -70,9 +70,10 @@ class TransductiveRankRLSCV(TransductiveRankRLS):
 
     Notes
     -----
-    With m items, v of them unscored and t scored: one decomposition for all alphas, O(m³) time for each alpha, and O(m
-    t) and a system of u equations for each anchor and each scored query of u items. Memory: some m × m arrays, whatever
-    the number of columns. `kernelrank.exact_cv.transduction_holdout` derives the method.
+    With m items, v of them unscored and t scored: one decomposition for all alphas, O(m³) time for each alpha, and for
+    each anchor O(v t) and O(v u² + u³) for a scored query of u items. Memory: some m × m arrays. With few columns and
+    many items this costs many times a fit of `TransductiveRankRLS`, which then needs no m × m array.
+    `kernelrank.exact_cv.transduction_holdout` derives the method.
 
     Examples
     --------
