@@ -153,3 +153,15 @@ def test_codes_of_missing_values(run, tmp_path):
     (tmp_path / "new.csv").write_text("age,bmi\n-9,unknown\n40,3\nNA,NA\n")
     first, _, last = run("predict", tmp_path / "model.kr", tmp_path / "new.csv").out.split()
     assert first == last
+
+
+def test_where_the_table_begins(run, tmp_path):
+    path = tmp_path / "train.csv"
+    rows = [f"{row % 2};{30 + row + 3 * (row % 2)};{row % 7},5" for row in range(20)]
+    path.write_text("\n".join(["A cohort", *rows]) + "\n")
+    layout = ("--skip-rows", 1, "--no-header")
+    run("fit", path, *layout, "--target", "x1", "-o", tmp_path / "model.kr")
+    assert load(tmp_path / "model.kr").provenance_["feature_names"] == ["x2", "x3"]
+    assert len(run("predict", tmp_path / "model.kr", path, *layout).out.split()) == 20
+    assert "10 and 10 items" in run("evaluate", tmp_path / "model.kr", path, *layout, "--measure", "auc").out
+    assert "only Excel files have sheets" in run("fit", path, "--sheet", "Data", code=1).err

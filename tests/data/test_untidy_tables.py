@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernelrank.data import TablePreparation, read_table
-from kernelrank.errors import FileFormatError
+from kernelrank.errors import FileFormatError, InvalidInputError
 
 
 @pytest.fixture(params=["csv", "xlsx"])
@@ -123,3 +123,73 @@ class TestNumbersAsTheyAreWritten:
 
     def test_target(self, read):
         assert read("y|a", "1.250,5|3", "-7,5|4", "0,25|5").y.tolist() == [1250.5, -7.5, 0.25]
+
+
+class TestWhereTheTableBegins:
+    def test_no_header(self, read):
+        items = read("1|30|20", "0|40|NA", "1|50|31", header=False, target="x1")
+        assert (items.feature_names, items.y.tolist()) == (("x2", "x3"), [1, 0, 1])
+        assert items.X.tolist() == [[30, 20], [40, 25.5], [50, 31]]
+
+    def test_rows_before_the_names(self, read):
+        rows = ("Cohort of 2019||", "", "y|a|b", "1|30|20", "0|40|x", "1|50|31", "0|4|3")
+        assert read(*rows[:4], *rows[5:], skip_rows=2).X.tolist() == [[30, 20], [50, 31], [4, 3]]
+        with pytest.raises(FileFormatError, match="line 5, column 'b': 'x' is not a number"):
+            read(*rows, skip_rows=2)
+        assert read("some text", "1|3|4", "0|5|6", skip_rows=1, header=False, target="x1").X.tolist() == [
+            [3, 4],
+            [5, 6],
+        ]
+        with pytest.raises(FileFormatError, match="the file is empty"):
+            read(*rows, skip_rows=20)
+
+    def test_sheets(self, tmp_path):
+        workbook = pytest.importorskip("openpyxl").Workbook()
+        workbook.active.append(["notes"])
+        workbook.active.title = "About"
+        for row in (["y", "a"], [1, 3], [0, "4,5"]):
+            workbook["Data"].append(row) if "Data" in workbook.sheetnames else workbook.create_sheet("Data").append(row)
+        workbook.save(tmp_path / "two.xlsx")
+        items = read_table(tmp_path / "two.xlsx", sheet="Data")
+        assert items.X.tolist() == [[3], [4.5]]
+        with pytest.raises(FileFormatError, match="there is no sheet 'data'; the sheets are 'About', 'Data'"):
+            read_table(tmp_path / "two.xlsx", sheet="data")
+        workbook.move_sheet("Data", -1)
+        workbook.save(tmp_path / "two.xlsx")
+        assert "read the first of 2 sheets, 'Data'" in read_table(tmp_path / "two.xlsx").notes
+
+    def test_what_a_file_does_not_have(self, tmp_path):
+        (tmp_path / "a.csv").write_text("y,a\n1,2\n0,3\n")
+        (tmp_path / "a.letor").write_text("1 qid:1 1:2\n")
+        with pytest.raises(InvalidInputError, match="only Excel files have sheets"):
+            read_table(tmp_path / "a.csv", sheet="Data")
+        with pytest.raises(InvalidInputError, match="only CSV, TSV and Excel files have rows to skip"):
+            read_table(tmp_path / "a.letor", header=False)
+        with pytest.raises(InvalidInputError, match="skip_rows must be zero or more"):
+            read_table(tmp_path / "a.csv", skip_rows=-1)
+
+
+class TestTextOfSpreadsheets:
+    text = "y{0}Größe\r\n1{0}3,5\r\n0{0}4\r\n1{0}2,25\r\n"
+
+    @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+    @pytest.mark.parametrize("name", ["a.csv", "a.txt"])
+    def test_unicode(self, tmp_path, encoding, name):
+        mark = "\ufeff" if encoding.endswith("e") else ""
+        (tmp_path / name).write_bytes((mark + self.text.format("\t")).encode(encoding))
+        items = read_table(tmp_path / name)
+        assert (items.feature_names, items.X[:, 0].tolist()) == (("Größe",), [3.5, 4, 2.25])
+
+    def test_damaged_utf_16(self, tmp_path):
+        (tmp_path / "a.csv").write_bytes(self.text.format(";").encode("utf-16")[:-1])
+        with pytest.raises(FileFormatError, match="begins as UTF-16, but is damaged"):
+            read_table(tmp_path / "a.csv")
+
+    @pytest.mark.parametrize("mark", [";", "\t"])
+    def test_a_line_that_names_the_separator(self, tmp_path, mark):
+        (tmp_path / "a.csv").write_bytes((f"sep={mark}\r\n" + self.text.format(mark)).encode("utf-8-sig"))
+        items = read_table(tmp_path / "a.csv")
+        assert (items.feature_names, items.X[:, 0].tolist()) == (("Größe",), [3.5, 4, 2.25])
+        (tmp_path / "a.csv").write_text(f"sep={mark}\ny{mark}a\n1{mark}3\n0{mark}x\n1{mark}4\n0{mark}5\n")
+        with pytest.raises(FileFormatError, match="line 4, column 'a': 'x' is not a number"):
+            read_table(tmp_path / "a.csv")

@@ -48,7 +48,20 @@ if TYPE_CHECKING:
 
 JudgedFile: TypeAlias = Annotated[
     SourceFile,
-    only("input_format", "target", "time", "event", "happened", "strata", "positive", "query", "id"),
+    only(
+        "input_format",
+        "target",
+        "time",
+        "event",
+        "happened",
+        "strata",
+        "positive",
+        "query",
+        "id",
+        "no_header",
+        "skip_rows",
+        "sheet",
+    ),
 ]
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)

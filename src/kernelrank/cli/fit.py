@@ -177,7 +177,7 @@ def predict(
         ),
     ] = "scores",
     tag: Annotated[str, typer.Option("--tag", help="Run name (last column of a TREC run).")] = "kernelrank",
-    source: Annotated[SourceFile, only("input_format", "query", "id")],
+    source: Annotated[SourceFile, only("input_format", "query", "id", "no_header", "skip_rows", "sheet")],
     as_json: shared.AsJSON = False,
 ) -> None:
     """Predict scores for the items of a file. Within a query, higher scores rank higher.

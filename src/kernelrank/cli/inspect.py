@@ -51,7 +51,7 @@ def inspect(
     data: Annotated[
         Path | None, typer.Option("--data", help="Data file: that of the items to explain, or to measure for the card.")
     ] = None,
-    source: Annotated[SourceFile, only("input_format", "query", "id")],
+    source: Annotated[SourceFile, only("input_format", "query", "id", "no_header", "skip_rows", "sheet")],
     as_json: shared.AsJSON = False,
 ) -> None:
     """Show what a model file contains, and explain why one item ranks above another.

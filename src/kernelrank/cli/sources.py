@@ -116,10 +116,20 @@ class SourceFile:
             metavar="COLUMN=WORDS",
         ),
     ] = None
+    no_header: Annotated[
+        bool, _data("The table has no row with names: its columns are called x1, x2, ...", "--no-header")
+    ] = False
+    skip_rows: Annotated[int, _data("Rows to leave out at the beginning.", min=0)] = 0
+    sheet: Annotated[str | None, _data("Sheet of an Excel file. Default: the first.", metavar="NAME")] = None
     names: tuple[str, ...] | None = None
     n_features: int | None = None
     preparation: Any = None
     strict: bool = False
+
+    @property
+    def _has_layout(self) -> bool:
+        """Whether the options say where the table begins."""
+        return self.no_header or self.skip_rows > 0 or self.sheet is not None
 
     def at(self, path: Path) -> SourceFile:
         """Return a copy for another path, with the same options."""
@@ -141,7 +151,7 @@ class SourceFile:
         """Whether the file may be too large for memory; for Parquet this depends on its content."""
         from kernelrank.data.text import file_format
 
-        if not self.path.is_file() or self.missing_values is not None:
+        if not self.path.is_file() or self.missing_values is not None or self._has_layout:
             return False
         kind = file_format(str(self.path), self.input_format)
         return kind == "parquet" or (kind != "svmlight" and self.path.stat().st_size >= LARGE_BYTES)
@@ -157,18 +167,20 @@ class SourceFile:
         """Read the file, and note what was guessed."""
         from kernelrank.data import read_items, read_table
 
+        layout: dict[str, Any] = {"header": not self.no_header, "skip_rows": self.skip_rows, "sheet": self.sheet}
         options = {"format": self.input_format, **self._columns(), "needs_target": needs_target}
-        if self.strict:
+        if self.strict and not self._has_layout:
             items = read_items(str(self.path), **options)
         else:
             items = read_table(
                 str(self.path),
                 **options,
-                missing=self.missing,
+                missing="error" if self.strict else self.missing,
                 missing_values=[] if self.missing_values is None else self.missing_values.split(","),
                 missing_indicator=self.missing_indicator,
                 ordinal=read_ordinal(self.ordinal or ()),
                 preparation=self.preparation,
+                **layout,
             )
         if items.notes:
             answer.note(f"{items.path}: {'; '.join(items.notes)}")

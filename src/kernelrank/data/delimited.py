@@ -63,13 +63,22 @@ class DelimitedTable(Table):
     r"""A CSV or TSV file: names in the first line, then rows with as many fields.
 
     source: A file object must be seekable, for it is read from its beginning each time.
+    header: Whether the first line has the names; else the columns are called x1, x2, ...
     longest_record: How many bytes a record with open quotes may have.
     codes: A pattern of further words for a missing cell, in all columns but those in `uncoded`.
     """
 
     longest_record = 1 << 24
 
-    def __init__(self, source: Source, format: str = "csv", *, unique_names: bool = False) -> None:
+    def __init__(
+        self,
+        source: Source,
+        format: str = "csv",
+        *,
+        unique_names: bool = False,
+        header: bool = True,
+        delimiter: str = "",
+    ) -> None:
         try:
             import pyarrow.csv  # noqa: F401
         except ImportError:
@@ -77,7 +86,8 @@ class DelimitedTable(Table):
         self.source = source
         self.path = source_name(source)
         self.delimiter = ""
-        self._allowed = DELIMITERS[format]
+        self._allowed = delimiter or DELIMITERS[format]
+        self._header = header
         self._unique_names = unique_names
         self._chosen: list[int] | None = None
         self._numbers: frozenset[int] = frozenset()
@@ -92,6 +102,8 @@ class DelimitedTable(Table):
         """Read the names of the columns, and note where the rows begin."""
         for piece in self._pieces(1 << 16):
             [(line, fields)], stop, _ = self._scan(piece.text, piece.first_line, most=1)
+            if not self._header:
+                return tuple(f"x{number}" for number in range(1, 1 + len(fields)))
             self._first_line = piece.first_line + piece.text.count(b"\n", 0, stop)
             return self._checked_names(fields, line)
         raise FileFormatError("the file is empty: expected a line that names the columns", self.path)

@@ -39,6 +39,7 @@ from kernelrank.data.text import (
     first_of,
     read_blocks,
     read_decimal,
+    read_unicode,
     readable,
     rewind,
     shown,
@@ -56,6 +57,9 @@ def read_table(
     missing_values: Sequence[str | float] = (),
     missing_indicator: bool = False,
     ordinal: Mapping[str, Sequence[str]] | None = None,
+    header: bool = True,
+    skip_rows: int = 0,
+    sheet: str | None = None,
     preparation: TablePreparation | None = None,
     **columns: Unpack[ColumnOptions],
 ) -> Items:
@@ -67,7 +71,7 @@ def read_table(
     Parameters
     ----------
     path : str or path-like
-        As in `read_items`, or an Excel file (``.xlsx``), whose first sheet is read.
+        As in `read_items`, or an Excel file (``.xlsx``).
     format, target, query, id, weight, groups, features, n_features, pos_label, guess_positive, needs_target
         As in `read_items`. Rows whose target is missing are left out if `needs_target`.
     exclude : sequence of str, default=()
@@ -81,6 +85,12 @@ def read_table(
         Whether to add an indicator column (1 where the cell is missing) for each column with missing cells.
     ordinal : mapping from str to sequence of str, optional
         Columns whose words have an order, with the words from the lowest on.
+    header : bool, default=True
+        Whether the first row has the names of the columns; else they are called x1, x2, ...
+    skip_rows : int, default=0
+        How many rows to leave out at the beginning.
+    sheet : str, optional
+        The sheet of an Excel file; the first one by default.
     preparation : TablePreparation, optional
         Apply what was learnt from another table, with its `missing`, `missing_values`, `missing_indicator`,
         `ordinal` and `features`.
@@ -124,11 +134,13 @@ def read_table(
     )
     rules = _Rules(missing, missing_indicator, dict(ordinal or {}), codes)
     plain = not codes and (not rules.ordinal if preparation is None else preparation.only_numbers)
+    layout = TableLayout(header, skip_rows, sheet)
     with readable(path) as source:
         kind = file_format(source, format)
+        layout.check(source_name(source), kind)
         if kind == "svmlight":
             return items_of_source(source, kind, request)
-        if plain and kind != "xlsx":
+        if plain and kind != "xlsx" and layout == TableLayout():
             try:
                 items = items_of_source(source, kind, request)
             except FileFormatError:
@@ -138,7 +150,25 @@ def read_table(
                 learnt = preparation or TablePreparation.of_numbers(names, items.X, missing)
                 notes = _code_notes(names, items.X.T) if preparation is None else []
                 return replace(items, preparation=learnt, notes=(*items.notes, *notes))
-        return _prepared_items(source, kind, request, rules, preparation)
+        return _prepared_items(source, kind, layout, request, rules, preparation)
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """Where the table of a file begins."""
+
+    header: bool = True
+    skip_rows: int = 0
+    sheet: str | None = None
+
+    def check(self, name: str, kind: FileFormat) -> None:
+        """Raise an error for what a file of this kind does not have."""
+        if self.skip_rows < 0:
+            raise InvalidInputError(f"skip_rows must be zero or more, got {self.skip_rows}")
+        if self.sheet is not None and kind != "xlsx":
+            raise InvalidInputError(f"{name}: the sheet is given as {self.sheet!r}, but only Excel files have sheets")
+        if kind in ("svmlight", "parquet") and self != TableLayout():
+            raise InvalidInputError(f"{name}: only CSV, TSV and Excel files have rows to skip or a first row of names")
 
 
 @dataclass(frozen=True)
@@ -212,12 +242,19 @@ class _CellReader(TableReader):
 
 
 def _prepared_items(
-    source: Source, kind: FileFormat, request: ColumnRequest, rules: _Rules, known: TablePreparation | None
+    source: Source,
+    kind: FileFormat,
+    layout: TableLayout,
+    request: ColumnRequest,
+    rules: _Rules,
+    known: TablePreparation | None,
 ) -> Items:
-    text = NormalisedText.of(source, kind)
+    text = NormalisedText.of(source, kind, layout)
     stream = io.BytesIO(text.text)
     stream.name = source_name(source)
-    table = DelimitedTable(stream, "tsv" if kind == "tsv" else "csv", unique_names=True)
+    table = DelimitedTable(
+        stream, "tsv" if kind == "tsv" else "csv", unique_names=True, header=layout.header, delimiter=text.mark
+    )
     table.notes = (*text.notes, *table.notes)
     table.codes = _pattern(rules.codes)
     faults = Faults(table)
@@ -685,22 +722,32 @@ class NormalisedText:
 
     text: bytes
     notes: tuple[str, ...] = ()
+    mark: str = ""
 
     @classmethod
-    def of(cls, source: Source, kind: FileFormat, *, numbers: bool = True) -> NormalisedText:
+    def of(
+        cls, source: Source, kind: FileFormat, layout: TableLayout | None = None, *, numbers: bool = True
+    ) -> NormalisedText:
         """Read a file whole, and let its numbers have decimal points. Time and memory O(bytes)."""
         notes: list[str] = []
-        mark = ","
+        layout = layout or TableLayout()
+        mark, told = ",", ""
         if kind == "parquet":
             text = _parquet_text(source).decode()
         elif kind == "xlsx":
-            text = _workbook_text(source)
+            text = _workbook_text(source, layout.sheet, notes)
         else:
+            lines = read_unicode(source)
             rewind(source)
-            text, notes = _decoded(b"".join(block.text for block in read_blocks(source)))
-            mark = "\t" if kind == "tsv" else ""
+            text, notes = _decoded(lines or b"".join(block.text for block in read_blocks(source)))
+            if first := re.match(r"sep=([;,\t])\r?(?=\n)", text):  # what Excel writes and reads
+                text, told = text[first.end() :], first[1]
+            mark = told or ("\t" if kind == "tsv" else "")
+        if layout.skip_rows:
+            # The lines keep their numbers, for messages.
+            text = "\n" * layout.skip_rows + text.split("\n", layout.skip_rows)[-1]
         pointed, changes = _with_points(text, mark) if numbers else (text, [])
-        return cls(pointed.encode(), (*notes, *changes))
+        return cls(pointed.encode(), (*notes, *changes), told)
 
 
 def _decoded(text: bytes) -> tuple[str, list[str]]:
@@ -786,8 +833,8 @@ def _parquet_text(source: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _workbook_text(source: Any) -> str:
-    """Return the first sheet of an Excel file; a line for each row, so that their numbers agree."""
+def _workbook_text(source: Any, sheet: str | None, notes: list[str]) -> str:
+    """Return a sheet of an Excel file, the first unless it is named; a line for each row: their numbers agree."""
     try:
         import openpyxl  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
@@ -795,9 +842,16 @@ def _workbook_text(source: Any) -> str:
     rewind(source)
     try:
         workbook = openpyxl.load_workbook(source, read_only=True, data_only=True)
-        rows = [[_cell_text(value) for value in row] for row in workbook.worksheets[0].iter_rows(values_only=True)]
+        names = [one.title for one in workbook.worksheets]
+        if sheet not in (None, *names):
+            message = f"there is no sheet {sheet!r}; the sheets are {', '.join(map(repr, names))}"
+            raise FileFormatError(message, source_name(source))
+        if sheet is None and len(names) > 1:
+            notes.append(f"read the first of {len(names)} sheets, {names[0]!r}")
+        chosen = workbook.worksheets[0 if sheet is None else names.index(sheet)]
+        rows = [[_cell_text(value) for value in row] for row in chosen.iter_rows(values_only=True)]
         workbook.close()
-    except OSError:
+    except (OSError, FileFormatError):
         raise
     except Exception as error:
         # A damaged workbook fails wherever the damage is: in the zip file, in its XML, or in a value.

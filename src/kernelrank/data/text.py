@@ -30,6 +30,7 @@ Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 
 BLOCK_BYTES = 1 << 20
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 LONGEST_LINE = 1 << 30
 """How long a line may be: positions in a block of lines are numbers of 32 bits."""
 
@@ -200,6 +201,21 @@ def first_bytes(source: Source, size: int = 1 << 16) -> bytes:
     return start
 
 
+def read_unicode(source: Source) -> bytes | None:
+    """Return a file in UTF-16, as spreadsheets save Unicode text, as lines in UTF-8; None for any other."""
+    rewind(source)
+    if first_bytes(source, 2) not in UTF16_MARKS:
+        return None
+    name = source_name(source)
+    with _opened_for_reading(source) as stream:
+        raw = b"".join(_read_pieces(stream, name, BLOCK_BYTES))
+    try:
+        text = raw.decode("utf-16").encode()
+    except UnicodeError as error:
+        raise FileFormatError(f"the file begins as UTF-16, but is damaged: {error}; save it as UTF-8", name) from None
+    return _checked(text if text.endswith(b"\n") else text + b"\n", 1, name).text
+
+
 def _checked(text: bytes, first_line: int, name: str) -> Block:
     if first_line == 1 and text.startswith(b"PAR1"):
         message = "expected a text file; got a Parquet file. Give it the suffix .parquet, and read it by "
@@ -317,6 +333,8 @@ def file_format(source: Source, format: str | None = None, *, sniff: bool = True
     if start.startswith(b"PK\x03\x04"):
         message = "a zip file, as Excel sheets and models are: expected SVMlight, CSV, TSV or Parquet"
         raise FileFormatError(f"{message} (an Excel file is called .xlsx)", source_name(source))
+    if start[:2] in UTF16_MARKS:
+        start = start.decode("utf-16", "ignore").encode()
     return _looks_like(start)
 
 
