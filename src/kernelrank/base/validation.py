@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
@@ -168,6 +169,12 @@ def check_weight(weight: Any, n_items: int, *, name: str = "sample_weight") -> F
     if n_items and not np.any(values > 0):
         raise InvalidInputError(f"{name} is zero everywhere: at least one weight must be positive")
     return values
+
+
+def check_option(name: str, value: object, known: Sequence[str]) -> None:
+    """Raise an error for an option that is not one of the known words."""
+    if value not in known:
+        raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
 
 
 def check_confidence(confidence: float) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.compiled import compiled
+from kernelrank.base.validation import check_option
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.measure import (
     FloatArray,
@@ -18,7 +19,6 @@ from kernelrank.metrics.measure import (
     Measure,
     MeasureResult,
     check_cutoff,
-    check_option,
     has_options_of,
     measure_by,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -191,12 +191,6 @@ def has_options_of(measure: type[Measure]) -> Callable[[_Function], _Function]:
         return function
 
     return sign
-
-
-def check_option(name: str, value: object, known: Sequence[str]) -> None:
-    """Raise an error for an option that is not one of the known words."""
-    if value not in known:
-        raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
 
 
 def check_cutoff(k: object, *, required: bool = False) -> None:

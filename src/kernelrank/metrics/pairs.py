@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernelrank.base.compiled import compiled
+from kernelrank.base.validation import check_option
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.measure import (
     FloatArray,
     JudgedItems,
     Measure,
     MeasureResult,
-    check_option,
     has_options_of,
     measure_by,
 )

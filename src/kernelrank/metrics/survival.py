@@ -34,10 +34,10 @@ from kernelrank.base.compiled import compiled, sort_queries
 from kernelrank.base.labels import Lifetimes, Queries, event_times
 from kernelrank.base.results import Estimates, Result
 from kernelrank.base.text import p_is, pvalue
-from kernelrank.base.validation import check_confidence
+from kernelrank.base.validation import check_confidence, check_option
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics.intervals import FIXED, Interval, effective_degrees, mean_interval, percentile_interval
-from kernelrank.metrics.measure import FloatArray, JudgedItems, Measure, MeasureResult, check_option, read_items
+from kernelrank.metrics.measure import FloatArray, JudgedItems, Measure, MeasureResult, read_items
 from kernelrank.metrics.roc import EDGE, score_interval
 
 

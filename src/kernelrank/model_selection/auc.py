@@ -16,10 +16,9 @@ from kernelrank.base.arrays import Float, Index, RandomStateLike, one_pool
 from kernelrank.base.progress import verbosely
 from kernelrank.base.results import Estimates, Result
 from kernelrank.base.sklearn_private import num_samples
-from kernelrank.base.validation import check_confidence
+from kernelrank.base.validation import check_confidence, check_option
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
 from kernelrank.metrics.intervals import Interval
-from kernelrank.metrics.measure import check_option
 from kernelrank.metrics.roc import Components, TwoClasses, check_groups, score_interval, shared_groups
 from kernelrank.model_selection.auc_halves import INTERVALS, Halves, are_cheap, hold_out_halves, least_units
 from kernelrank.model_selection.holdout import held_from, holdout, pairs_held_out

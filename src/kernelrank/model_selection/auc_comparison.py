@@ -39,13 +39,12 @@ from kernelrank.base.progress import verbosely
 from kernelrank.base.results import Result
 from kernelrank.base.sklearn_private import num_samples
 from kernelrank.base.text import p_is, pvalue
-from kernelrank.base.validation import check_confidence
+from kernelrank.base.validation import check_confidence, check_option
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv import DifferingPairs
 from kernelrank.exact_cv import leave_pair_out as leave_pair_out_exactly
 from kernelrank.metrics import RateEstimate, sensitivity_at
 from kernelrank.metrics.intervals import Interval
-from kernelrank.metrics.measure import check_option
 from kernelrank.metrics.roc import EDGE, Components, TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc import (
     GIVEN,

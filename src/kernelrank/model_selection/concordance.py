@@ -18,10 +18,10 @@ from kernelrank.base.labels import Lifetimes, Queries, event_times
 from kernelrank.base.progress import track, verbosely
 from kernelrank.base.results import Estimates, Result
 from kernelrank.base.sklearn_private import num_samples, safe_split
+from kernelrank.base.validation import check_option
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.metrics import Concordance, ConcordanceResult, Interval
-from kernelrank.metrics.measure import check_option
 from kernelrank.model_selection.auc_halves import INTERVALS, trained_share
 from kernelrank.model_selection.holdout import holdout
 from kernelrank.model_selection.refits import settled

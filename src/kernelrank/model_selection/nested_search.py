@@ -138,6 +138,8 @@ class NestedSearch:
     def _kernel_values(self, kernel: _Kernel, sets: ItemSets) -> Float | None:
         if len(kernel.data.problems) > 1 or self.truth.shape[1] > 1 or self.plan_name == "folds":
             return None
+        if self.plan_name == "leave_pair_out" and self.search.scoring == "pairwise_accuracy":
+            return inner_agreements(kernel.problem, sets, kernel.alphas)
         scoring = None
         if self.search.scoring is not None:
             scoring = read_scoring(self.search.scoring, censored=self.event is not None)
