@@ -223,7 +223,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def without(self, items: ArrayLike) -> Self:
         """Return the map without some of its basis items, as for a fold that is held out together with them.
 
-        The inner products of its features are those of a map that is fitted with the other basis items [Air11]_.
+        The inner products of its features are those of a map that is fitted with the other basis items [Air11].
 
         Parameters
         ----------

@@ -145,10 +145,10 @@ class Disagreement(PairMeasure):
     ties : {"half", "error", "all_pairs"}, default="half"
         How ties count.
 
-        * "half": a pair with tied predictions counts a half, and items with tied true scores are no pair [Air11]_, 3.2.
-        * "error": a pair with tied predictions counts as one in the wrong order [PTAJB09]_.
+        * "half": a pair with tied predictions counts a half, and items with tied true scores are no pair [Air11], 3.2.
+        * "error": a pair with tied predictions counts as one in the wrong order [PTAJB09].
         * "all_pairs": all pairs of a query are the denominator; a pair that is tied in the true scores or in the
-          predictions, but not in both, counts a half [PSBS07]_. [TPBSH11]_ comes to the same by another signum.
+          predictions, but not in both, counts a half [PSBS07]. [TPBSH11] comes to the same by another signum.
 
     Notes
     -----
