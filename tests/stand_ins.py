@@ -273,7 +273,47 @@ def ranklib(path: Path) -> None:
     path.write_text("## Coordinate Ascent\n" + " ".join(f"{k}:{value}" for k, value in enumerate(weights, 1)) + "\n")
 
 
+def with_a_title(path: Path) -> None:
+    """Patients below three other lines."""
+    patients(3)(path)
+    path.write_text("Cohort of four centres\nexported on 3 May 2019\n\n" + path.read_text(encoding="utf-8"))
+
+
+def sheets(path: Path) -> None:
+    """An Excel file whose second sheet has the patients."""
+    from openpyxl import Workbook
+
+    table = path.with_suffix(".sheet.csv")
+    patients(3)(table)
+    book = Workbook()
+    book.active.append(["what the columns mean"])
+    sheet = book.create_sheet("Patients")
+    with table.open(encoding="utf-8", newline="") as file:
+        for row in csv.reader(file):
+            sheet.append(row)
+    book.save(path)
+
+
+def numbers(names: bool) -> Maker:
+    """A table of numbers, with or without names; y, the first column, is 0 or 1."""
+
+    def make(path: Path) -> None:
+        rng = np.random.default_rng(5)
+        X = rng.standard_normal((ROWS, 5)).round(3)
+        y = (X[:, 0] * X[:, 1] + 0.5 * rng.standard_normal(ROWS) > 0).astype(int)
+        columns = {"y": y.tolist(), **{f"a{k}": column.tolist() for k, column in enumerate(X.T)}}
+        write_table(path, columns)
+        if not names:
+            path.write_text(path.read_text(encoding="utf-8").partition("\n")[2], encoding="utf-8")
+
+    return make
+
+
 FILES: dict[str, Maker] = {
+    "export.csv": with_a_title,
+    "cohort.xlsx": sheets,
+    "numbers.csv": numbers(names=False),
+    "table.csv": numbers(names=True),
     "train.txt": letor(0),
     "test.txt": letor(1),
     "train.txt.gz": compressed,

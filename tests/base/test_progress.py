@@ -122,10 +122,10 @@ def test_a_wait_gives_way_to_the_bar_inside_and_comes_back(terminal):
 
 def test_bars_inside_bars_share_the_display(terminal):
     shown = terminal()
-    before = threading.active_count()
+    before = set(threading.enumerate())
     for _ in track("ab", 2, "outer"):
         for _ in track("abc", 3, "inner"):
-            assert threading.active_count() == before + 1
+            assert len(set(threading.enumerate()) - before) == 1
             _DISPLAY._progress.refresh()
             assert {"outer", "inner"} <= {word for line in lines_of(shown()) for word in line.split()[:1]}
     assert _DISPLAY.console is None
@@ -234,6 +234,9 @@ FITS = {
     "RankRLSCV": lambda model: model(verbose=True).fit(X, y, qid=qid),
     "RLSCV": lambda model: model([0.1, 1.0, 10.0], verbose=True).fit(X, y),
     "RLSClassifierCV": lambda model: model([0.1, 1.0, 10.0], verbose=True).fit(X, y > 0),
+    "MetricRankRLSCV": lambda model: model([0.1, 1.0], rounds=1, cv=3, verbose=True).fit(X, y, qid=qid),
+    "MetricRLSCV": lambda model: model([0.1, 1.0], rounds=1, cv=3, verbose=True).fit(X, y),
+    "MetricRLSClassifierCV": lambda model: model([0.1, 1.0], rounds=1, cv=3, verbose=True).fit(X, y > 0),
     "KroneckerRLS": lambda model: model(verbose=True).fit(ROWS, COLUMNS, Y),
     "KroneckerRankRLS": lambda model: model(verbose=True).fit(ROWS, COLUMNS, Y),
     "TwoStepRLS": lambda model: model(verbose=True).fit(ROWS, COLUMNS, Y),

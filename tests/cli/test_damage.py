@@ -8,6 +8,7 @@ from tests.data.damage import FORMATS, damages, whole
 
 # Tabs and commas are read by the same code, which its own tests see with both.
 PREPARED = {
+    "csv-UTF-16",
     "csv-a name twice",
     "csv-a name missing",
     "csv-a target missing",

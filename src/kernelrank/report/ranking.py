@@ -20,7 +20,7 @@ from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.kernels import Kernel
-from kernelrank.metrics import Interval, Measure, MeasureResult, get_measure
+from kernelrank.metrics import Disagreement, Interval, Measure, MeasureResult, get_measure
 from kernelrank.model_selection import QueryKFold, leave_query_out
 from kernelrank.model_selection.auc_comparison import tournament_scores
 from kernelrank.model_selection.holdout import holdout, takes_shortcut
@@ -742,10 +742,10 @@ class Baselines:
 
 
 def random_order(measure: Measure, y: Float, qid: Labels | None) -> float:
-    """Return the expected value of a random order: that of equal scores, with ties averaged."""
+    """Return the expected value of a random order: that of equal scores, with ties averaged or counted a half."""
     fair: Any = measure
-    if getattr(measure, "ties", "average") != "average":
-        fair = replace(fair, ties="average")
+    if hasattr(measure, "ties"):
+        fair = replace(fair, ties="half" if isinstance(measure, Disagreement) else "average")
     return float(fair(y, np.zeros(len(y)), qid=qid).mean)
 
 
