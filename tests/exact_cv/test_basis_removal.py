@@ -262,3 +262,21 @@ def test_pairs_of_a_tiny_or_whole_basis():
         for pair, difference in zip(pairs, found, strict=True):
             expected = literal(RankRLS(**GAUSSIAN), X, y, np.zeros(12, dtype=int), np.array(basis), pair)
             np.testing.assert_allclose(difference, expected[0] - expected[1], rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("learner", [RankRLS, RLS])
+def test_a_linear_basis_far_from_the_origin_keeps_its_digits(learner):
+    """A basis that spans all columns, with and without the pair, is the linear kernel without a basis."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((18, 4)) + 1000.0
+        y = (X - 1000.0) @ rng.standard_normal(4) + rng.standard_normal(18)
+        pairs = np.array([[0, 1], [2, 17]])
+        plain, basis = learner(4.0), learner(4.0, basis=np.arange(0, 18, 2))
+        spread = np.ptp(plain.fit(X, y).predict(X))
+        np.testing.assert_allclose(basis.fit(X, y).predict(X), plain.predict(X), rtol=0, atol=2e-9 * spread)
+        found, expected = (leave_pair_out(model, X, y, pairs=pairs).difference for model in (basis, plain))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-9 * spread)
+        sets = [np.array([0, 3, 4])]
+        found, expected = (holdout(model, X, y, sets)[0] for model in (basis, plain))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-9 * spread)

@@ -19,6 +19,7 @@ from kernelrank.model_selection import (
     tournament_roc,
 )
 from kernelrank.model_selection.nested_search import NestedSearch
+from kernelrank.model_selection.search import first_of_best
 from tests.oracles import nested_search as oracle
 
 pytestmark = pytest.mark.filterwarnings("ignore::kernelrank.errors.EdgeOfGridWarning")
@@ -99,6 +100,53 @@ def test_the_same_alpha_is_chosen(seed):
     for held, row in zip(pairs, values, strict=True):
         _, best = oracle.refit_without(SEARCHES["RankRLS"], X, y, np.array(held))
         assert ALPHAS[row.argmax()] == best["alpha"]
+
+
+def tiny_problem(seed):
+    """Draw a few items of which many have tied scores by many models: features are whole numbers, at any offset."""
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(6, 13)), int(rng.integers(1, 5))
+    X = np.round(2.0 * rng.standard_normal((m, n))) + rng.choice([0.0, 1.0, 1000.0])
+    kernel = str(rng.choice(["linear", "gaussian", "polynomial"]))
+    if kernel != "linear":
+        X -= np.round(X.mean())
+    y = rng.integers(0, rng.choice([2, 4, 100]), m).astype(float)
+    y[:3] = [0.0, 1.0, 1.0]
+    kernel_options = {"gaussian": {"gamma": float(rng.choice([0.01, 1.0]))}, "polynomial": {"degree": 2, "gamma": 1.0}}
+    options = {"kernel": kernel, "query_weight": str(rng.choice(["pairs", "items", "queries"]))}
+    return RankRLSCV(8.0 ** np.arange(-6, 4), **options, **kernel_options.get(kernel, {})), X, y
+
+
+@pytest.mark.parametrize("first", range(0, 120, 20))
+@pytest.mark.filterwarnings("ignore::kernelrank.errors.LostDigitsWarning")
+def test_tiny_problems_with_ties_choose_the_alpha_of_refits(first):
+    for seed in range(first, first + 20):
+        search, X, y = tiny_problem(seed)
+        held = [[0, 1], [2, len(y) - 1]]
+        values = NestedSearch(search, X, y).values(ItemSets.of(held, len(y)))
+        if values is None:
+            continue  # refitted: too few items remain
+        for items, row in zip(held, values, strict=True):
+            kept = np.setdiff1d(np.arange(len(y)), items)
+            if np.isnan(row).any() or len(np.unique(y[kept])) < 2:
+                continue
+            refit = clone(search).fit(X[kept], y[kept])
+            accuracy, pairs = refit.cv_results_["mean_test_score"], np.sum(y[kept][:, None] > y[kept])
+            np.testing.assert_allclose(0.5 + row / (2.0 * pairs), accuracy, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("gamma", [None, 1.0])
+def test_huge_alphas_choose_as_refits(gamma):
+    X, y, _ = cohort(5, m=12)
+    search = RankRLSCV(10.0 ** np.arange(0, 16, 3), kernel="gaussian" if gamma else "linear", gamma=gamma)
+    held = leave_pair_out(search, X, y, pairs=[[0, 1], [4, 7]])
+    expected, _ = oracle.pair_differences(search, X, y, held.first, held.second)
+    np.testing.assert_allclose(held.difference, expected, rtol=1e-6)
+
+
+def test_of_alphas_that_are_equal_but_for_rounding_the_first_is_chosen():
+    values = np.array([[0.5, 0.75 - 1e-15, 0.75, 0.7], [-2.0, -1.0 - 1e-13, -1.5, -1.0], [np.nan, 1.0, 2.0, 3.0]])
+    assert first_of_best(values).tolist() == [1, 1, 0]
 
 
 @pytest.mark.parametrize("alpha", [2.0**-15, 1.0, 2.0**15])

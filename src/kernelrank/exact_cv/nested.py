@@ -20,7 +20,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from kernelrank.base.arrays import Float, Index
@@ -29,11 +28,12 @@ from kernelrank.base.labels import ItemSets, Queries
 from kernelrank.base.progress import track
 from kernelrank.comparisons import ItemScores, ScoredQueries
 from kernelrank.errors import InvalidInputError
-from kernelrank.exact_cv.pair_forms import TIE, DifferingPairs
+from kernelrank.exact_cv.pair_forms import DifferingPairs, tie_share
 from kernelrank.exact_cv.problem import PIVOT, DualInverse, Problem
 from kernelrank.exact_cv.sets import DUAL_LIMIT, settle_ties, share_scores
 from kernelrank.features import FullKernel
 from kernelrank.kernels import Kernel
+from kernelrank.solvers.precision import EPSILON
 
 SETS_AT_ONCE, SET_BYTES = 256, 2**25
 """How many sets a compiled call takes, so that the progress bar moves, and the size of their corrections."""
@@ -51,6 +51,7 @@ def inner_agreements(problem: Problem, outer: ItemSets, alphas: Float) -> Float 
     """
     if problem.truth.shape[1] != 1 or not problem.scored.all():
         return None
+    problem = problem.near_origin
     sizes = np.unique(outer.sizes)
     found_scales = [problem.common_scale(int(size) + 2) for size in sizes]
     scales = [scale for scale in found_scales if scale is not None]
@@ -62,34 +63,39 @@ def inner_agreements(problem: Problem, outer: ItemSets, alphas: Float) -> Float 
     order, place = pairs.order, np.empty(len(pairs.order), dtype=np.int64)
     place[order] = np.arange(len(order))
     y, duplicate_of = problem.truth[order, 0], problem.features.duplicate_of[order]
-    found = np.empty((len(outer), len(alphas)))
+    found = np.empty((2, len(outer), len(alphas)))
     calls = [-(-np.count_nonzero(outer.sizes == size) // _at_once(int(size), len(order))) for size in sizes]
     n_steps = len(alphas) * int(sum(calls))
     steps = _steps(problem, outer, sizes, scales, alphas)
     with closing(track(steps, n_steps, "choosing alpha without each set")) as shown:
         for inverse, numbers, alpha in shown:
-            Gamma, e = inverse
+            Gamma, e, trace_and_lam = inverse
             places = place[outer.items[outer.places(numbers, int(outer.sizes[numbers[0]]))]]
             data = Gamma, e, y, pairs.end, duplicate_of
-            found[numbers, alpha] = _agreements(*data, places, PIVOT[False])
+            found[:, numbers, alpha] = _agreements(*data, places, *trace_and_lam)
     if two_levels:
-        found[_nothing_left(outer, level_of)] = 0.0
-    return found
+        found[:, _nothing_left(outer, level_of)] = 0.0
+    total, doubt = found
+    # An alpha that is not the best one whatever its doubtful pairs count may have any count below the best.
+    least = np.max(total - doubt, axis=1, initial=-np.inf, where=~np.isnan(total))
+    return np.where((doubt > 0.0) & (total + doubt >= least[:, None]), np.nan, total)
 
 
 def _steps(
     problem: Problem, outer: ItemSets, sizes: Index, scales: list[float], alphas: Float
-) -> Iterator[tuple[tuple[Float, Float], Index, int]]:
-    """Yield Γ and e with the items in descending order of their scores, some sets of one size, and which alpha."""
+) -> Iterator[tuple[tuple[Float, Float, tuple[float, float]], Index, int]]:
+    """Yield Γ, e, the trace and λ, items in descending order of their scores; some sets of one size; which alpha."""
     order = DifferingPairs.of(problem.truth).order
     for size, scale in zip(sizes, scales, strict=True):
         numbers = np.flatnonzero(outer.sizes == size)
         for decomposition, served in problem.decompositions(alphas / scale, scores=False, dual=True):
             for alpha in served:
-                inverse = decomposition.dual_inverse(float(alphas[alpha]) / scale).reordered(order)
+                lam = float(alphas[alpha]) / scale
+                inverse = decomposition.dual_inverse(lam).reordered(order)
                 arrays = (
                     np.ascontiguousarray(inverse.rows(slice(None))),
                     np.ascontiguousarray(inverse.coefficients[:, 0]),
+                    (decomposition.trace, lam),
                 )
                 step = _at_once(int(size), len(order))
                 for start in range(0, len(numbers), step):
@@ -109,43 +115,51 @@ def _nothing_left(outer: ItemSets, level_of: Index) -> Index:
     return np.flatnonzero((n_high - high <= 1) | (n_low - (outer.sizes - high) <= 1))
 
 
-def _agreements(Gamma: Float, e: Float, y: Float, end: Index, duplicate_of: Index, sets: Index, pivot: float) -> Float:
-    """Return the agreement without each set, shape (sets,); the items are in descending order of y."""
+def _agreements(
+    Gamma: Float, e: Float, y: Float, end: Index, duplicate_of: Index, sets: Index, trace: float, lam: float
+) -> Float:
+    """Return the agreement without each set, and by how much it may be wrong, shape (2, sets); y descends."""
     m, u = len(e), sets.shape[1]
-    W, gamma, rest, trusted = _corrections(Gamma, e, sets, pivot)
-    found = np.empty(len(sets))
+    found = np.full((2, len(sets)), np.nan)
+    if trace < 1e-8 * lam:  # scores are so small beside y that too few digits of y less what is missed are left
+        return found
+    W, gamma, rest, pivots = _corrections(Gamma, e, sets)
     H = Gamma if u <= 2 else np.empty((m, m))
-    _count_agreements(Gamma, y, end, duplicate_of, sets, W, gamma, rest, H, found)
-    found[~trusted] = np.nan
+    # Rounding of what leaves Γ with the set; and of the matrix that Γ is the inverse of.
+    noise = EPSILON * (32.0 / pivots + 8.0 * trace * np.diagonal(Gamma).max()) * float(y[0] - y[-1])
+    data = Gamma, y, end, duplicate_of, sets, W, gamma, rest, H
+    # What is less than 1e-14 beside the true difference is rounding, too.
+    _count_agreements(*data, max(float(tie_share(trace / lam, m)), 1e-14), noise, *found)
+    found[:, pivots < PIVOT[False]] = np.nan
     return found
 
 
-def _corrections(Gamma: Float, e: Float, sets: Index, pivot: float) -> tuple[Float, Float, Float, NDArray[np.bool_]]:
+def _corrections(Gamma: Float, e: Float, sets: Index) -> tuple[Float, Float, Float, Float]:
     """Take each set out of Γ and e.
 
     Row i of W follows from those before it: ``W_c`` has ``R_ic`` at the place of item i of the set.
 
-    Shapes: returns W (sets, u, m), returns gamma, rest (sets, m), returns trusted (sets,).
+    Shapes: returns W (sets, u, m), returns gamma, rest (sets, m), returns the smallest relative pivots (sets,).
     """
     (n_sets, u), m = sets.shape, len(e)
     W = np.zeros((n_sets, max(u, 2), m))
     gamma, rest = np.tile(np.diagonal(Gamma), (n_sets, 1)), np.tile(e, (n_sets, 1))
-    trusted, number = np.ones(n_sets, dtype=np.bool_), np.arange(n_sets)
+    smallest, number = np.ones(n_sets), np.arange(n_sets)
     for i in range(u):
         items = sets[:, i]
         row = Gamma[items]
         for c in range(i):
             row -= W[number, c, items][:, None] * W[:, c]
         squared = row[number, items]
-        trusted &= squared >= pivot * Gamma[items, items]
-        pivots = np.sqrt(np.where(trusted, squared, 1.0))[:, None]
+        smallest = np.minimum(smallest, squared / Gamma[items, items])
+        pivots = np.sqrt(np.where(smallest >= PIVOT[False], squared, 1.0))[:, None]
         row /= pivots
         W[:, i] = row
         gamma -= row * row
         rest -= rest[number, items][:, None] / pivots * row
     gamma[number[:, None], sets] = 0.0
     rest[number[:, None], sets] = 0.0
-    return W, gamma, rest, trusted
+    return W, gamma, rest, smallest
 
 
 @compiled
@@ -159,25 +173,32 @@ def _count_agreements(
     gamma_of: Float,
     rest_of: Float,
     H: Float,
+    tie: float,
+    noise_of: Float,
     found: Float,
+    doubt: Float,
 ) -> None:
-    """Fill in what `_agreements` returns, from what `_corrections` does; H gets all corrections but the last two."""
-    m, u, n_corrections = Gamma.shape[0], sets.shape[1], W_of.shape[1]
+    """Fill in what `_agreements` returns, from what `_corrections` does; H gets all corrections but the last two.
+
+    A pair may count otherwise (`doubt`) if its difference is about as large as what makes a tie, which other forms
+    measure a little differently, or smaller than its own rounding, noise times the entries of Γ, while that is larger.
+    """
+    m, u, n_corrections, diagonal = Gamma.shape[0], sets.shape[1], W_of.shape[1], np.diag(Gamma).copy()
     for number in range(sets.shape[0]):
-        W, gamma, rest = W_of[number], gamma_of[number], rest_of[number]
+        W, gamma, rest, noise = W_of[number], gamma_of[number], rest_of[number], noise_of[number]
         for a in range(m if u > 2 else 0):
             for b in range(m):
                 H[a, b] = Gamma[a, b]
             for c in range(u - 2):
                 for b in range(m):
                     H[a, b] -= W[c, a] * W[c, b]
-        total = 0
+        total, doubtful = 0, 0
         for a in range(m):
             first = end[a]
             if first == m or gamma[a] == 0.0:
                 continue
             # Views that begin at zero: an index that cannot be negative lets the loop take several pairs at a time.
-            g, below, e_b, y_b = H[a, first:], gamma[first:], rest[first:], y[first:]
+            g, below, e_b, y_b, size = H[a, first:], gamma[first:], rest[first:], y[first:], diagonal[first:]
             last, last_but_one = W[n_corrections - 1, first:], W[n_corrections - 2, first:]
             gamma_a, e_a, y_a, w, v = gamma[a], rest[a], y[a], W[n_corrections - 1, a], W[n_corrections - 2, a]
             right = 0
@@ -186,7 +207,10 @@ def _count_agreements(
                 determinant = gamma_a * below[b] - g_ab * g_ab
                 missed = (below[b] + g_ab) * e_a - (g_ab + gamma_a) * e_b[b]
                 truth = (y_a - y_b[b]) * determinant
-                difference, least = truth - missed, TIE * abs(truth)
+                difference, least = truth - missed, tie * abs(truth)
+                rounding = noise * (diagonal[a] * below[b] + gamma_a * size[b])
+                unsure = (abs(difference) > 0.5 * least) | (rounding > least)
+                doubtful += int(unsure & (abs(difference) <= max(rounding, 2.0 * least)))
                 right += int(difference > least) - int(difference < -least)
             total += right
             # Items of the set have left, and duplicates are tied by any model: their counts are taken back.
@@ -198,9 +222,12 @@ def _count_agreements(
                 determinant = gamma_a * below[b] - g_ab * g_ab
                 missed = (below[b] + g_ab) * e_a - (g_ab + gamma_a) * e_b[b]
                 truth = (y_a - y_b[b]) * determinant
-                difference, least = truth - missed, TIE * abs(truth)
+                difference, least = truth - missed, tie * abs(truth)
+                rounding = noise * (diagonal[a] * below[b] + gamma_a * size[b])
+                unsure = (abs(difference) > 0.5 * least) | (rounding > least)
+                doubtful -= int(unsure & (abs(difference) <= max(rounding, 2.0 * least)))
                 total -= int(difference > least) - int(difference < -least)
-        found[number] = total
+        found[number], doubt[number] = total, 2.0 * doubtful
 
 
 # Nested sets ----------------------------------------------------------------------------------------------------------
@@ -241,20 +268,27 @@ def inner_scores(
     allowed = np.full(len(outer), small and problem.has_shortcut)
     if queries is not None:
         allowed &= outer.whole_queries(queries) & bool(inner.whole_queries(queries).all())
-    inverses = list(_inverses(problem, alphas)) if allowed.any() else []
+    inverses = _inverses(problem, alphas) if allowed.any() else []
+    allowed &= len(inverses) == len(alphas)
     for items, may in zip(outer, allowed, strict=True):
         left = inner.without(items)
         may = may and len(left) > 1  # from one set, nothing is left to train on
         yield left, _scores_without(problem, inverses, items, left, len(alphas)) if may else None
 
 
-def _inverses(problem: Problem, alphas: Float) -> Iterator[tuple[int, Float, Float, float]]:
-    """Yield the number of each alpha, with Γ (m, m), e (outputs, m), and how large scores are beside y, at most."""
+def _inverses(problem: Problem, alphas: Float) -> list[tuple[int, Float, Float, float]]:
+    """Return the number of each alpha, with Γ (m, m), e (outputs, m), and how large scores are beside y, at most.
+
+    Alphas that are so small that rounding of the kernel leaves Γ fewer than four digits are left out.
+    """
+    found = []
     for decomposition, numbers in problem.decompositions(alphas, scores=False, dual=True):
         for number in numbers:
             inverse = decomposition.dual_inverse(float(alphas[number]))
-            share = min(1.0, decomposition.trace / float(alphas[number]))
-            yield int(number), inverse.rows(slice(None)), np.ascontiguousarray(inverse.coefficients.T), share
+            Gamma, share = inverse.rows(slice(None)), min(1.0, decomposition.trace / float(alphas[number]))
+            if 8.0 * EPSILON * decomposition.trace * np.diagonal(Gamma).max() < 1e-4:
+                found.append((int(number), Gamma, np.ascontiguousarray(inverse.coefficients.T), share))
+    return found
 
 
 def _scores_without(

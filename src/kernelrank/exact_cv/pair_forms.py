@@ -19,9 +19,9 @@ item ``columns + q``. Both loops add pairs in the right order less those in the 
 the differences. The innermost loops have no branches, so that several pairs are held out at a time.
 
 **Ties.** Two scores may be equal by any model that is trained without the pair, though their rows differ: the model is
-zero, or the features are whole numbers. Rounding must not order them. So a difference is zero if it is at most `TIE`
-times what it was subtracted from: the true difference in the residual form, and in the smoother
-``(|P_jj + P_ij| + |P_ij + P_ii|) s / det P``, where s bounds what h and H y are made of.
+zero, or the features are whole numbers. Rounding must not order them. So a difference is zero if it is at most
+`tie_share` times the true difference, in every form and where pairs are refitted, so that all forms count the same
+ties.
 """
 
 from __future__ import annotations
@@ -47,7 +47,21 @@ BLOCK_BYTES = 2**24
 """The size of a block of Γ or H."""
 
 TIE = 1e-10
-"""Differences that are smaller, relative to what they are made of, are rounding errors of a tie."""
+"""A difference that is smaller, relative to the true one, is the rounding error of a tie, unless λ is large."""
+
+
+def tie_share(size: Float | float, n_items: int) -> Any:
+    """Return the share of the true difference up to which a difference is a tie, where the trace is `size` times λ.
+
+    Scores shrink in proportion to ``1 / λ`` where λ is larger than the eigenvalues, whose mean is the trace over the
+    number of items.
+    """
+    return TIE * np.minimum(1.0, np.asarray(size) / n_items)
+
+
+def settle_differences(difference: Float, truth: Float, share: Float | float) -> Float:
+    """Return differences of which those that differ from zero by rounding only are zero."""
+    return np.where(np.abs(difference) <= share * np.abs(truth), 0.0, difference)
 
 
 class Workspace:
@@ -84,6 +98,7 @@ class ResidualPairs:
         self.e = np.ascontiguousarray(inverse.coefficients)
         self.y = np.ascontiguousarray(truth[order])
         self.tied = tied_numbers(duplicate_of[order])
+        self.tie = float(tie_share(inverse.size, len(order)))
 
     @cached_property
     def diagonal(self) -> Float:
@@ -96,7 +111,7 @@ class ResidualPairs:
         e, y = np.ascontiguousarray(self.e.T), np.ascontiguousarray(self.y.T)
         upper = self._upper(pairs)
         diagonal = self.diagonal if upper is None else np.diagonal(upper).copy()
-        known = pairs.end, offset, diagonal, e, y, self.tied, agreement, difference
+        known = pairs.end, offset, diagonal, e, y, self.tied, self.tie, agreement, difference
         for rows in row_blocks(pairs):
             columns = int(pairs.end[rows.start]) if upper is None else 0
             G = self.inverse.rows(rows, slice(columns, None)) if upper is None else upper[rows]
@@ -130,7 +145,8 @@ class ResidualPairs:
             determinant = gamma_i * gamma_j - g * g
             truth = self.y[i] - self.y[j]
             found = truth - missed / (determinant + (determinant == 0.0))
-            found[(self.tied[i] == self.tied[j])[:, None] | (np.abs(found) <= TIE * np.abs(truth))] = 0.0
+            found = settle_differences(found, truth, self.tie)
+            found[self.tied[i] == self.tied[j]] = 0.0
             store_pairs(truth, found, rows, agreement, difference)
         return np.zeros(0, dtype=np.int64)
 
@@ -163,16 +179,15 @@ class SmootherPairs:
         y = truth[order]
         self.y = np.ascontiguousarray(y - self.share * (self.weight @ y))
         self.tied = tied_numbers(duplicate_of[order])
-        self.eta: Float = np.einsum("is,is,s->i", self.first, self.second, self.d, optimize=True)
+        self.eta: Float = (self.first * self.second) @ self.d
         self.P: Float = self.weight * (1.0 - self.share * self.weight) - self.eta
-        # TIE times the size of what is subtracted, for each output.
-        self.step = TIE * (np.abs(self.h).max(axis=0) + np.abs(self.eta).max() * np.abs(self.y).max(axis=0))
+        self.tie = float(tie_share(decomposition.trace / lam, len(order)))
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
         offset, places = difference_places(pairs, difference)
         h, y = np.ascontiguousarray(self.h.T), np.ascontiguousarray(self.y.T)
-        known = self.P, self.eta, h, y, self.weight, self.share, self.threshold, self.tied, self.step, agreement, places
+        known = self.P, self.eta, h, y, self.weight, self.share, self.threshold, self.tied, self.tie, agreement, places
         inverse, doubtful, n_doubtful = np.empty(len(self.eta)), [np.zeros(0, dtype=np.int64)], 0
         for rows in row_blocks(pairs):
             columns = int(pairs.end[rows.start])
@@ -229,10 +244,8 @@ class SmootherPairs:
         z_i = h_i - eta_i * u_i - x * u_j
         z_j = h_j - x * u_i - eta_j * u_j
         a, b = (P_jj + P_ij)[:, None], (P_ij + P_ii)[:, None]
-        found = a * z_i - b * z_j
-        found *= np.abs(found) > self.step * (np.abs(a) + np.abs(b))
-        found *= inverse[:, None]
-        return found, small
+        found = (a * z_i - b * z_j) * inverse[:, None]
+        return settle_differences(found, y_i - y_j, self.tie), small
 
 
 def tied_numbers(duplicate_of: Index) -> Index:
@@ -276,6 +289,7 @@ def _pairs_by_residuals(
     e: Float,
     y: Float,
     tied: Index,
+    least: float,
     agreement: Float,
     difference: Float,
 ) -> None:
@@ -284,6 +298,7 @@ def _pairs_by_residuals(
     Shapes: G (rows, m - columns), end, offset (m,), gamma (m,), e, y (k, m), tied (m,), agreement (k,), difference (k,
     pairs).
 
+    least: The share of the true difference up to which a difference is a tie.
     difference: Or (k, m) where all offsets are zero, so that each item overwrites what the one before it stored.
     """
     k, m = y.shape
@@ -303,7 +318,7 @@ def _pairs_by_residuals(
                 determinant = gamma_i * gamma_j - g * g
                 truth = y_i - y[c, j]
                 found = truth - missed / (determinant + int(determinant == 0.0))
-                found = 0.0 if tied[j] == tie or abs(found) <= TIE * abs(truth) else found
+                found = 0.0 if tied[j] == tie or abs(found) <= least * abs(truth) else found
                 difference[c, to + b] = found
                 sign = found * truth
                 right += int(sign > 0.0) - int(sign < 0.0)
@@ -325,7 +340,7 @@ def _pairs_by_smoother(
     share: float,
     threshold: float,
     tied: Index,
-    step: Float,
+    least: float,
     agreement: Float,
     difference: Float,
     inverse: Float,
@@ -335,7 +350,9 @@ def _pairs_by_smoother(
     A pair whose determinant is smaller than `threshold` beside its weights has lost digits: it is not counted, and its
     difference is zero.
 
-    Shapes: H (rows, m - columns), diagonal, eta (m,), h, y (k, m), weight, inverse (m,), step (k,).
+    Shapes: H (rows, m - columns), diagonal, eta (m,), h, y (k, m), weight, inverse (m,).
+
+    least: The share of the true difference up to which a difference is a tie.
     """
     k, m = y.shape
     n_doubtful = 0
@@ -352,7 +369,7 @@ def _pairs_by_smoother(
             n_doubtful += doubtful
             inverse[b] = 0.0 if doubtful or determinant == 0.0 or tied[j] == tie else 1.0 / determinant
         for c in range(k):
-            y_i, h_i, least = y[c, i], h[c, i], step[c]
+            y_i, h_i = y[c, i], h[c, i]
             right = 0
             for b in range(m - first):
                 j = first + b
@@ -363,10 +380,11 @@ def _pairs_by_smoother(
                 z_i = h_i - eta_i * u_i - x * u_j
                 z_j = h[c, j] - x * u_i - eta[j] * u_j
                 at_i, at_j = diagonal[j] + P_ij, P_ij + P_ii
-                found = at_i * z_i - at_j * z_j
-                found = found * inverse[b] if abs(found) > least * (abs(at_i) + abs(at_j)) else 0.0
+                truth = y_i - y_j
+                found = (at_i * z_i - at_j * z_j) * inverse[b]
+                found = 0.0 if abs(found) <= least * abs(truth) else found
                 difference[c, to + b] = found
-                sign = found * (y_i - y_j)
+                sign = found * truth
                 right += int(sign > 0.0) - int(sign < 0.0)
             agreement[c] += right
     return n_doubtful

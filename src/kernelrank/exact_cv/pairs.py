@@ -44,7 +44,6 @@ from kernelrank.comparisons.scored import ScoredComparisons
 from kernelrank.exact_cv.basis import BasisPlaces
 from kernelrank.exact_cv.pair_forms import (
     BLOCK_BYTES,
-    TIE,
     DifferingPairs,
     ItemPairs,
     PairForm,
@@ -53,7 +52,9 @@ from kernelrank.exact_cv.pair_forms import (
     Workspace,
     difference_places,
     row_blocks,
+    settle_differences,
     store_pairs,
+    tie_share,
     tied_numbers,
 )
 from kernelrank.exact_cv.problem import PIVOT, Decomposition, DualInverse, Problem, refit_without
@@ -77,6 +78,7 @@ def leave_pair_out(
     Returns accuracy: The share of the pairs with different scores in the right order; NaN for an output without such
     pairs.
     """
+    problem = problem.near_origin
     found = _from_scored_items(problem, pairs, alphas, differences=differences)
     difference, agreement, counted = found or _hold_out(problem, pairs, alphas, differences=differences)
     accuracy = np.full(agreement.shape, np.nan)
@@ -139,11 +141,14 @@ def _all_at_once(
     assert found is not None
     agreement, left = found
     for number, places in left:
+        tie = tie_share(problem.trace * kappa / float(alphas[number]), problem.graph.n_items)
         for place, i, j in zip(places, *pairs.at(places), strict=True):
             scores = refit_without(problem, np.array([i, j]), alphas[number : number + 1])[..., 0]
-            agreement[number] += np.sign(scores[0] - scores[1]) * np.sign(problem.truth[i] - problem.truth[j])
+            truth = problem.truth[i] - problem.truth[j]
+            apart = settle_differences(scores[0] - scores[1], truth, tie)
+            agreement[number] += np.sign(apart) * np.sign(truth)
             if differences:
-                difference[number, :, place] = scores[0] - scores[1]
+                difference[number, :, place] = apart
     return difference.transpose(1, 0, 2), agreement.T
 
 
@@ -254,8 +259,11 @@ def _one_by_one(problem: Problem, pairs: Index, alphas: Float) -> tuple[Float, F
     first, second = pairs.T
     sets = ItemSets(pairs.ravel(), 2 * np.arange(len(pairs) + 1))
     scores = leave_sets_out(problem, sets, alphas)
-    difference = (scores[0::2] - scores[1::2]).transpose(1, 2, 0)
-    right = np.sign(problem.truth[first] - problem.truth[second]).T
+    truth = (problem.truth[first] - problem.truth[second]).T  # (k, pairs)
+    scale = np.nan_to_num(problem.scale(sets), nan=1.0)
+    ties = tie_share(problem.trace * scale / alphas[:, None], problem.graph.n_items)
+    difference = settle_differences((scores[0::2] - scores[1::2]).transpose(1, 2, 0), truth[:, None], ties)
+    right = np.sign(truth)
     right[:, ~problem.scored[first] | ~problem.scored[second]] = 0.0
     return difference, (np.sign(difference) * right[:, None]).sum(axis=-1), np.abs(right).sum(axis=-1)
 
@@ -301,11 +309,12 @@ class SeriesPairs:
         self.e = np.ascontiguousarray((self.left @ scaled).transpose(2, 0, 1))  # (k, terms, m)
         self.y = np.ascontiguousarray(truth[order].T)
         self.tied = tied_numbers(duplicate_of[order])
+        self.tie = float(tie_share(decomposition.trace * self.middle / lam, len(order)))
 
     def all_pairs(self, pairs: DifferingPairs, agreement: Float, difference: Float) -> Index | None:
         """As in `PairForm`."""
         offset, difference = difference_places(pairs, difference)
-        known = pairs.end, offset, self.diagonal, self.e, self.y, self.tied, agreement, difference
+        known = pairs.end, offset, self.diagonal, self.e, self.y, self.tied, self.tie, agreement, difference
         for rows in row_blocks(pairs, len(self.d)):
             columns = int(pairs.end[rows.start])
             G = (self.left[rows] * self.d[:, None, :]) @ self.left[columns:].T
@@ -349,6 +358,7 @@ def _pairs_by_series(
     e: Float,
     y: Float,
     tied: Index,
+    least: float,
     agreement: Float,
     difference: Float,
 ) -> None:
@@ -379,7 +389,7 @@ def _pairs_by_series(
                 determinant = gamma_i * gamma_j - g * g
                 truth = y[c, i] - y[c, j]
                 found = truth - missed / (determinant + int(determinant == 0.0))
-                found = 0.0 if tied[j] == tied[i] or abs(found) <= TIE * abs(truth) else found
+                found = 0.0 if tied[j] == tied[i] or abs(found) <= least * abs(truth) else found
                 difference[c, to + b] = found
                 sign = found * truth
                 right += int(sign > 0.0) - int(sign < 0.0)

@@ -37,7 +37,7 @@ from kernelrank.base.labels import ItemSets
 from kernelrank.comparisons import Comparisons
 from kernelrank.comparisons.scored import ScoredComparisons
 from kernelrank.errors import InvalidInputError
-from kernelrank.features import Features, FullKernel
+from kernelrank.features import ExplicitFeatures, Features, FullKernel
 from kernelrank.features.kernels import KEPT_MATRIX_BYTES
 from kernelrank.kernels import Kernel
 from kernelrank.solvers import choose_solver
@@ -65,6 +65,20 @@ class Problem:
             if self.spectra is not None and found.values is not None:
                 self.spectra[scores, dual] = found
             yield found, numbers
+
+    @cached_property
+    def near_origin(self) -> Problem:
+        """The same problem for differences of scores, with the first row subtracted from dense columns far from 0.
+
+        The mean of a column is rounded, so that a constant one far from the origin is not zero when it is subtracted.
+        """
+        features = self.features
+        if features.basis is not None or not isinstance(features, ExplicitFeatures) or features.sparse:
+            return self
+        if self.graph.queries is None or np.all(np.abs(features.X[0]) <= 4.0 * np.ptp(features.X, axis=0)):
+            return self
+        shifted = ExplicitFeatures(np.asarray(features.X, dtype=np.float64) - features.X[0])
+        return replace(self, features=shifted, spectra=None if self.spectra is None else {})
 
     @cached_property
     def base(self) -> ScoredComparisons:
@@ -99,6 +113,16 @@ class Problem:
     def scale(self, sets: ItemSets) -> Float:
         """Return κ for each set, by which λ is divided; NaN where there is no shortcut."""
         return self.graph.scale_without(sets) if self.has_shortcut else np.full(len(sets), np.nan)
+
+    @cached_property
+    def trace(self) -> float:
+        """The trace of ``Φᵀ L Φ``, or that of ``diag(K) L``, which is no less, where a kernel is too large."""
+        columns, features = self.features.primal, self.features
+        if columns is not None:
+            return float(columns.gram_diagonal(self.base).sum())
+        if features.n_items > DIRECT_LIMIT:
+            return float(self.base.diagonal() @ features.diagonal())
+        return float(np.trace(features.centred_kernel(self.base)))
 
     def common_scale(self, n_leaving: int, *, basis: bool = False) -> float | None:
         """Return κ of all sets of a given number of items, which counts all held-out items, outer and inner.
@@ -201,9 +225,14 @@ def path_without(problem: Problem, held: Index, alphas: Float) -> tuple[Problem,
     Shapes: held (u,), alphas (number of alphas,); returns coefficients (r, outputs, number of alphas).
     """
     rest, rows = problem.without(held)
-    solver = choose_solver(rest.features, rest.graph, len(alphas), tol=EXACT)
-    state = solver.prepare(rest.features, rest.graph)
-    return rest, rows, np.stack([solver.solve(state, float(alpha)).coefficients for alpha in alphas], axis=2)
+    return rest, rows, trained_path(rest.features, rest.graph, alphas)
+
+
+def trained_path(features: Features, graph: Comparisons, alphas: Float) -> Float:
+    """Train for some alphas, and return the coefficients, shape (r, outputs, number of alphas)."""
+    solver = choose_solver(features, graph, len(alphas), tol=EXACT)
+    state = solver.prepare(features, graph)
+    return np.stack([solver.solve(state, float(alpha)).coefficients for alpha in alphas], axis=2)
 
 
 # Decomposition --------------------------------------------------------------------------------------------------------
@@ -308,7 +337,7 @@ class Decomposition:
     def dual_inverse(self, lam: float) -> DualInverse:
         """Return Γ at a λ, in the dual form."""
         d = self.shrinkage(np.array([lam]))
-        return DualInverse(self.coefficients(d)[:, :, 0], left=self.left, d=d[:, 0])
+        return DualInverse(self.coefficients(d)[:, :, 0], left=self.left, d=d[:, 0], size=self.trace / lam)
 
     def smoother(self, lam: float) -> tuple[Float, Float, Float]:
         """Return Q', Q'' (m × s) and d (s,) with ``H = L - λ Γ = Q' diag(d) Q''ᵀ``, formed without that difference."""
@@ -460,6 +489,8 @@ class DualInverse:
     """Γ at one λ, as a matrix or as a product ``Q diag(d) Qᵀ``, from which items may have left.
 
     Shapes: coefficients (m, k), matrix (m, m), left, d (m, s), gone (items that left, m), places (m,).
+
+    size: The trace of the problem's matrix over λ.
     """
 
     coefficients: Float
@@ -469,6 +500,7 @@ class DualInverse:
     gone: Float | None = None
     places: Index | None = None
     error: float = 0.0
+    size: float = 1.0
 
     @classmethod
     def of(
@@ -507,7 +539,8 @@ class DualInverse:
         solution, _info = lapack.dpotrs(factor, target, lower=1)
         error = rounding.relative_error(lambda g: lapack.dpotrs(factor, g, lower=1)[0], solution, target, lam)
         inverse, _info = lapack.dpotri(factor, lower=1, overwrite_c=1)
-        return cls(root[:, None] * solution, _scaled_and_mirrored(inverse.T, root, share), error=error)
+        matrix = _scaled_and_mirrored(inverse.T, root, share)
+        return cls(root[:, None] * solution, matrix, error=error, size=lift / lam)
 
     def reordered(self, order: Index, left: Float | None = None) -> DualInverse:
         """Return Γ with its items in another order; `left` in that order is made unless it is given."""

@@ -8,6 +8,8 @@ decomposition. The first of equal candidates is chosen, as a search does.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -16,13 +18,28 @@ from sklearn.base import clone
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.labels import ItemSets, Queries
+from kernelrank.base.sklearn_private import num_samples
+from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.exact_cv import Problem
 from kernelrank.exact_cv.nested import inner_agreements, inner_scores
+from kernelrank.exact_cv.pair_forms import ItemPairs
 from kernelrank.metrics import Measure
 from kernelrank.metrics.pairs import MagnitudePreservingError
 from kernelrank.metrics.thresholds import ThresholdMeasure
 from kernelrank.model_selection.refits import HoldoutData, refit_scores
-from kernelrank.model_selection.search import AlphaSearch, HoldoutPlan, HoldoutScoring, judged, read_scoring
+from kernelrank.model_selection.search import (
+    AlphaSearch,
+    HoldoutPlan,
+    HoldoutScoring,
+    first_of_best,
+    judged,
+    read_scoring,
+)
+
+
+def chosen_candidates(search: Any, X: Any) -> Float:
+    """Return for every row of X the number of the candidate that a fitted search chose."""
+    return np.full(num_samples(X), float(first_of_best(search.cv_results_["mean_test_score"])))
 
 
 def can_be_nested(estimator: Any) -> bool:
@@ -75,36 +92,55 @@ class NestedSearch:
         return sum(len(kernel.alphas) for kernel in self.kernels)
 
     def scores(self, sets: ItemSets, *, n_jobs: int | None = None) -> Float:
-        """Return the scores of each set by the model that was chosen and trained without it, shape (total, outputs, 1).
+        """Return the scores of each set by the model that was chosen and trained without it, (total, outputs, 1)."""
+        chosen = self._choices(sets, n_jobs)
+        if chosen is None:
+            return self._refit(sets, n_jobs)
+        return self._of_chosen(np.repeat(chosen, sets.sizes), lambda data, alphas: data.scores(sets, alphas))
 
-        Sets without a shortcut are refitted.
+    def differences(self, pairs: ItemPairs, *, n_jobs: int | None = None) -> Float | None:
+        """Return the differences of held-out pairs (pairs, 1, 1) with their ties; None where only scores are known."""
+        chosen = self._choices(pairs.sets(len(self.truth))[0], n_jobs)
+        if chosen is None:
+            return None
+        listed = np.stack(pairs.items(), axis=1)
+        return self._of_chosen(chosen, lambda data, alphas: data.pairs(listed, alphas).difference)
+
+    def _choices(self, sets: ItemSets, n_jobs: int | None) -> Index | None:
+        """Return the number of the candidate that each set chooses; None where a candidate has no scores by itself.
+
+        Where the choice has no shortcut, the search is refitted.
         """
-        values = self.values(sets)
-        scores = np.empty((len(sets.items), self.truth.shape[1], 1))
+        values, data = self.values(sets), self.kernels[0].data
+        if self.truth.shape[1] > 1 or self.event is not None or data.learner.basis is not None:
+            return None
+        chosen = np.zeros(len(sets), dtype=np.int64)
         known = np.zeros(len(sets), dtype=bool) if values is None else ~np.isnan(values).any(axis=1)
-        if values is not None and known.any():
-            places, part = sets.part(np.flatnonzero(known))
-            chosen = np.repeat(values[known].argmax(axis=1), part.sizes)
-            scores[places] = self._scores_of(part, chosen)
+        if values is not None:
+            chosen[known] = first_of_best(values[known])
         if not known.all():
-            places, part = sets.part(np.flatnonzero(~known))
-            codes = None if self.queries is None else self.queries.codes
-            options = {"qid": codes, "sample_weight": self.sample_weight, "n_jobs": n_jobs}
-            scores[places] = refit_scores(self.search, self.X, np.asarray(self.y), part, **options)
-        return scores
+            _, part = sets.part(np.flatnonzero(~known))
+            chosen[~known] = self._refit(part, n_jobs, chosen_candidates)[part.bounds[:-1], 0, 0]
+        return chosen
 
-    def _scores_of(self, sets: ItemSets, chosen: Index) -> Float:
-        """Return the scores of the items of some sets, each by the candidate that its set chose (total,)."""
-        scores = np.empty((len(sets.items), self.truth.shape[1], 1))
+    def _refit(self, sets: ItemSets, n_jobs: int | None, read: Callable[[Any, Any], Float] | None = None) -> Float:
+        """Search without each set, and read the scores of its items, or something else, from the model."""
+        given = {"qid": None if self.queries is None else self.queries.codes, "sample_weight": self.sample_weight}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EdgeOfGridWarning)  # as where the choice has a shortcut
+            return refit_scores(self.search, self.X, np.asarray(self.y), sets, n_jobs=n_jobs, read=read, **given)
+
+    def _of_chosen(self, chosen: Index, held_out: Callable[[HoldoutData, Float], Float]) -> Float:
+        """Return of what is held out for every candidate (total, 1, candidates) the chosen one, (total, 1, 1)."""
+        found = np.empty((len(chosen), 1, 1))
         start = 0
         for kernel in self.kernels:
             stop = start + len(kernel.alphas)
-            mine = (chosen >= start) & (chosen < stop)
-            if mine.any():
-                found = kernel.data.scores(sets, kernel.alphas)
-                scores[mine, :, 0] = found[np.flatnonzero(mine), :, chosen[mine] - start]
+            mine = np.flatnonzero((chosen >= start) & (chosen < stop))
+            if len(mine):
+                found[mine, :, 0] = held_out(kernel.data, kernel.alphas)[mine, :, chosen[mine] - start]
             start = stop
-        return scores
+        return found
 
     def values(self, sets: ItemSets) -> Float | None:
         """Return the measure of every candidate without each set, shape (sets, candidates).
@@ -128,7 +164,7 @@ class NestedSearch:
         values = self.values(nothing)
         if values is None or np.isnan(values).any():
             return None
-        number = int(values[0].argmax())
+        number = int(first_of_best(values[0]))
         for kernel in self.kernels:
             if number < len(kernel.alphas):
                 return clone(kernel.data.learner).set_params(alpha=float(kernel.alphas[number]))
