@@ -12,11 +12,15 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from scipy.stats import kstest, norm
+from scipy.stats import kstest
 
+try:
+    from benchmarks.auc_intervals_are_narrow_and_cover import Normal, bisected
+except ImportError:  # run as a script
+    from auc_intervals_are_narrow_and_cover import Normal, bisected
 from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.estimators import RankRLS
 from kernelrank.model_selection import RankRLSCV, estimate_auc, permutation_test
@@ -26,56 +30,28 @@ AUCS = (0.5, 0.65, 0.85)
 CALIBRATION = 150
 
 
-@dataclass(frozen=True)
-class Cohort:
-    """Items of two classes that differ in the mean of the first feature."""
-
-    m: int
-    n_positive: int
-    shift: float
-
-    def draw(self, seed):
-        """Return the items and labels of one cohort."""
-        X = np.random.default_rng(seed).standard_normal((self.m, N_FEATURES))
-        X[: self.n_positive, 0] += self.shift
-        return X, np.repeat([1.0, 0.0], [self.n_positive, self.m - self.n_positive])
+class Cohort(Normal):
+    """Items of two classes that differ in the mean of the first of ten features."""
 
     def search(self, X):
         """Return a search among seven alphas around the scale of the problem."""
         scale = self.m * np.sum((X - X.mean(axis=0)) ** 2) / min(N_FEATURES, self.m - 1)
         return RankRLSCV(scale * 4.0 ** np.arange(-3, 4))
 
-    def true_auc(self, w):
-        """Return the AUC of a linear model on new items."""
-        length = np.linalg.norm(w)
-        return 0.5 if length == 0 else float(norm.cdf(self.shift * w[0] / (np.sqrt(2) * length)))
-
-    def trained_auc(self, seed):
-        """Return the true AUC of what the search learns from one cohort."""
-        X, y = self.draw(seed)
-        return self.true_auc(self.search(X).fit(X, y).coef_)
-
 
 def shifted(m, n_positive, auc, draws=CALIBRATION):
     """Return the cohort whose expected AUC of the procedure is this one, by bisection over some draws."""
-    if auc == 0.5:
-        return Cohort(m, n_positive, 0.0)
-    low, high = 0.0, 6.0
-    for _ in range(10):
-        cohort = Cohort(m, n_positive, (low + high) / 2)
-        mean = np.mean([cohort.trained_auc([1, seed]) for seed in range(draws)])
-        low, high = (cohort.shift, high) if mean < auc else (low, cohort.shift)
-    return Cohort(m, n_positive, (low + high) / 2)
+    return bisected(partial(Cohort, m, n_positive), auc, Cohort.search, draws=draws, high=6.0, steps=10)
 
 
 def measure(cohort, draws):
     """Return one row of the table."""
     rows = []
     for seed in range(draws):
-        X, y = cohort.draw([7, seed])
+        X, y, true_auc = cohort.draw([7, seed])
         search = cohort.search(X)
         default, narrow = (estimate_auc(search, X, y, interval=kind) for kind in ("auto", "components"))
-        truth = cohort.true_auc(search.fit(X, y).coef_)
+        truth = true_auc(search.fit(X, y).coef_)
         rows.append((default.auc, *default.interval, *narrow.interval, truth))
     auc, low, high, narrow_low, narrow_high, truth = np.array(rows).T
     expected = truth.mean()

@@ -15,8 +15,14 @@ W(t) the variance of an AUC of t over P and N items [New06]_, a function of t al
 the variance is here. A variance that is estimated at A says little about t where A is near 1, and a t near 1 allows
 only small deviations: the interval stays inside [0, 1] and is wide only towards 0.5. D is estimated by
 ``(V + ε) / (W(A) + ε)``, with ``ε = W(1 - 1 / 4 (n + 1))`` for the n items of the smaller class: where A is 0 or 1
-nothing varies, and D is 1. A quarter was chosen over 1/10 to 1 by width and coverage; see
-``benchmarks/auc_intervals_are_narrow_and_cover.py``.
+nothing varies, and D is 1. A quarter was chosen over 1/10 to 1 by width and coverage.
+
+W is Newcombe's for given scores, which may have any distribution. Scores of models that were trained on other items are
+sums of many terms: for them W is the variance for normal scores, which is smaller near 0 and 1, half as large at .99
+(`kernelrank.model_selection.auc_halves`). Two positive items are both above a negative one with probability
+``Q = t - 2 T(Φ⁻¹(t), 1 / √3)``, where T is Owen's [Owe56]_, and with P positive and N negative items
+
+    ``W(t) = (t (1 - t) + (P + N - 2) (Q - t²)) / (P N)``.
 
 References
 ----------
@@ -25,6 +31,7 @@ References
 .. [Obu97] Obuchowski (1997). Nonparametric analysis of clustered ROC curve data. Biometrics 53.
 .. [New06] Newcombe (2006). Confidence intervals for an effect size measure based on the Mann-Whitney statistic, part 2.
    Statistics in Medicine 25.
+.. [Owe56] Owen (1956). Tables for computing bivariate normal probabilities. Annals of Mathematical Statistics 27.
 """
 
 from __future__ import annotations
@@ -32,11 +39,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
+from scipy.special import ndtri, owens_t, stdtrit
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d
@@ -47,6 +54,9 @@ from kernelrank.base.results import Estimates, Result
 from kernelrank.base.validation import check_confidence
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.intervals import FIXED, Interval, wilson_interval
+
+VarianceOf: TypeAlias = Callable[[float, float, float], float]
+"""The variance of an AUC over so many positive and negative items."""
 
 EDGE = 1e-12
 """How near to 0 or 1 an AUC counts as there."""
@@ -80,6 +90,13 @@ class Components:
     def __sub__(self, other: Components) -> Components:
         """Return the components of the difference of two AUCs of the same items."""
         return Components(self.positive - other.positive, self.negative - other.negative)
+
+    def interval(self, auc: float, confidence: float) -> Interval:
+        """Return the interval of an AUC with these components: other items would be scored."""
+        sizes = len(self.positive), len(self.negative)
+        variance, degrees = self.variance()
+        low, high = score_interval(auc, variance, confidence, *sizes, degrees)
+        return Interval(low, high, confidence, f"DeLong's variance over {sizes[0]} and {sizes[1]} items; {FIXED}")
 
     def variance(
         self, positive_groups: Index | None = None, negative_groups: Index | None = None
@@ -129,30 +146,41 @@ def score_interval(
     """Return the AUCs that an estimate with this variance does not contradict; see the head of this file."""
     if not np.isfinite(variance):
         return 0.0, 1.0
-    quantile = float(stdtrit(degrees, 0.5 + confidence / 2))
-    small = variance_at(1.0 - 0.25 / (min(n_positive, n_negative) + 1), n_positive, n_negative)
+    small = small_variance(n_positive, n_negative, variance_at)
     factor = (variance + small) / (variance_at(auc, n_positive, n_negative) + small)
-    return interval_of_factor(auc, factor, quantile, n_positive, n_negative)
+    quantile = float(stdtrit(degrees, 0.5 + confidence / 2))
+    return interval_of_factor(auc, factor, quantile, n_positive, n_negative, variance_at)
+
+
+def small_variance(n_positive: float, n_negative: float, variance_of: VarianceOf) -> float:
+    """Return the variance of an AUC near 1, which is added to both variances of a ratio."""
+    return variance_of(1.0 - 0.25 / (min(n_positive, n_negative) + 1.0), n_positive, n_negative)
 
 
 def interval_of_factor(
-    auc: float, factor: float, quantile: float, n_positive: int, n_negative: int
+    auc: float, factor: float, quantile: float, n_positive: int, n_negative: int, variance_of: VarianceOf
 ) -> tuple[float, float]:
     """Return the ends of the AUCs t with ``(auc - t)² ≤ quantile² · factor · W(t)``."""
     from scipy.optimize import brentq
 
     def excess(t: float) -> float:
-        return (t - auc) ** 2 - quantile**2 * factor * variance_at(t, n_positive, n_negative)
+        return (t - auc) ** 2 - quantile**2 * factor * variance_of(t, n_positive, n_negative)
 
     low = 0.0 if auc <= EDGE else float(brentq(excess, 0.0, min(auc, 1.0 - EDGE)))
     high = 1.0 if auc >= 1 - EDGE else float(brentq(excess, max(auc, EDGE), 1.0))
     return low, high
 
 
-def variance_at(t: float, n_positive: int, n_negative: int) -> float:
+def variance_at(t: float, n_positive: float, n_negative: float) -> float:
     """Return the variance of an AUC of t, by Newcombe's method 5."""
     size = (n_positive + n_negative) / 2 - 1.0
     return t * (1 - t) * (1 + size * (1 - t) / (2 - t) + size * t / (1 + t)) / (n_positive * n_negative)
+
+
+def normal_variance(t: float, n_positive: float, n_negative: float) -> float:
+    """Return the variance of an AUC of t whose scores are normal, with the same variance in both classes."""
+    both = t - 2.0 * float(owens_t(ndtri(t), 1.0 / np.sqrt(3.0)))
+    return (t * (1.0 - t) + (n_positive + n_negative - 2.0) * max(both - t * t, 0.0)) / (n_positive * n_negative)
 
 
 # Two classes ----------------------------------------------------------------------------------------------------------

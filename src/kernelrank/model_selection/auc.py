@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import check_random_state
 
@@ -19,7 +20,15 @@ from kernelrank.base.sklearn_private import num_samples
 from kernelrank.base.validation import check_confidence, check_option
 from kernelrank.errors import InvalidInputError, PooledAUCWarning
 from kernelrank.metrics.intervals import Interval
-from kernelrank.metrics.roc import Components, TwoClasses, check_groups, score_interval, shared_groups
+from kernelrank.metrics.roc import (
+    Components,
+    TwoClasses,
+    check_groups,
+    interval_of_factor,
+    normal_variance,
+    score_interval,
+    shared_groups,
+)
 from kernelrank.model_selection.auc_halves import INTERVALS, Halves, are_cheap, hold_out_halves, least_units
 from kernelrank.model_selection.holdout import held_from, holdout, pairs_held_out
 from kernelrank.model_selection.nested_search import NestedSearch
@@ -135,7 +144,7 @@ def estimate_auc(
     >>> X = rng.standard_normal((30, 5)) + (y == "ill")[:, None]
     >>> found = estimate_auc(RankRLS(), X, y, pos_label="ill")
     >>> round(found.auc, 2), [round(end, 2) for end in found.interval], found.n_pairs
-    (0.89, [0.68, 0.97], 225)
+    (0.89, [0.69, 0.96], 225)
     >>> round(estimate_auc(X[:, 0], None, y, pos_label="ill").auc, 2)  # one column as a marker
     0.85
     """
@@ -200,7 +209,11 @@ def to_estimate(found: Found, task: Task, method: str, confidence: float) -> AUC
     classes = task.classes
     positive, negative = len(classes.positives), len(classes.negatives)
     n_negative, n_positive = classes.counts(task.groups)
-    ends = score_interval(found.auc, found.variance, confidence, n_positive, n_negative, found.degrees)
+    if found.factor is None:
+        ends = score_interval(found.auc, found.variance, confidence, n_positive, n_negative, found.degrees)
+    else:
+        quantile = float(stdtrit(found.degrees, 0.5 + confidence / 2))
+        ends = interval_of_factor(found.auc, found.factor, quantile, n_positive, n_negative, normal_variance)
     return AUCEstimate(
         auc=found.auc,
         interval=Interval(*ends, confidence, found.what_varies),
@@ -392,7 +405,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Found:
-    """An AUC with its variance, the degrees of freedom, and a sentence that describes them."""
+    """An AUC with its variance, the degrees of freedom, and a sentence that describes them.
+
+    `factor` is how many times that of normal scores the variance is, training included, where that was measured.
+    """
 
     auc: float
     variance: float
@@ -400,6 +416,7 @@ class Found:
     what_varies: str
     n_pairs: int
     warnings: tuple[str, ...] = ()
+    factor: float | None = None
 
 
 def set_of(items: list[int], groups: Index | None) -> Index:
@@ -422,25 +439,16 @@ def pair_components(first: Index, second: Index, difference: Float, classes: Two
     return Components(rates[classes.positives], beaten[classes.negatives])
 
 
-def total_variance(
-    task: Task, components: Components, halves: Halves | None, aucs: list[float], *, searched: bool
-) -> tuple[float, float, str]:
-    """Return the variance of an AUC, or of a difference of AUCs, with its degrees of freedom and what it allows for.
-
-    `halves` is None for the variance of the components alone; `aucs` are the AUC, or the two; `searched` says whether
-    an alpha was chosen inside.
-    """
+def pair_found(task: Task, components: Components, halves: Halves | None) -> Found:
+    """Return a leave-pair-out AUC; without `halves` its variance is that of the components alone."""
     variance, degrees = components.variance(*task.class_groups())
+    auc = components.auc
     if halves is None:
-        return variance, degrees, task.what_varies(SCORED)
-    what = task.what_varies(CHOSEN if searched else TRAINED)
-    return halves.total_variance(variance, aucs), degrees, what
-
-
-def pair_variance(task: Task, components: Components) -> tuple[float, float, str]:
-    """Return the variance of a leave-pair-out AUC, its degrees of freedom, and what it allows for."""
-    searched = isinstance(task.held, NestedSearch)
-    return total_variance(task, components, task.on_halves(), [components.auc], searched=searched)
+        return Found(auc, variance, degrees, task.what_varies(SCORED), components.n_pairs)
+    what = task.what_varies(CHOSEN if isinstance(task.held, NestedSearch) else TRAINED)
+    n_negative, n_positive = task.classes.counts(task.groups)
+    factor = halves.factor(auc, variance, (n_positive, n_negative))
+    return Found(auc, variance, degrees, what, components.n_pairs, factor=factor)
 
 
 def held_out_components(task: Task) -> Components:
@@ -451,8 +459,7 @@ def held_out_components(task: Task) -> Components:
 
 
 def _leave_pair_out(task: Task) -> Found:
-    components = held_out_components(task)
-    return Found(components.auc, *pair_variance(task, components), components.n_pairs)
+    return pair_found(task, held_out_components(task), task.on_halves())
 
 
 def _balanced(task: Task) -> Found:

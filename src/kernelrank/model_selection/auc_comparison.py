@@ -26,7 +26,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -47,7 +47,10 @@ from kernelrank.metrics import RateEstimate, sensitivity_at
 from kernelrank.metrics.intervals import Interval
 from kernelrank.metrics.roc import EDGE, Components, TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc import (
+    CHOSEN,
     GIVEN,
+    SCORED,
+    TRAINED,
     AUCEstimate,
     Found,
     Task,
@@ -55,9 +58,8 @@ from kernelrank.model_selection.auc import (
     held_out_components,
     of_scores,
     pair_components,
-    pair_variance,
+    pair_found,
     to_estimate,
-    total_variance,
 )
 from kernelrank.model_selection.auc_halves import INTERVALS, Halves, hold_out_halves
 from kernelrank.model_selection.holdout import pairs_held_out
@@ -283,9 +285,7 @@ class _Held:
     def found(self) -> Found:
         if not self.is_learnt:
             return of_scores(self.task, self.task.X, GIVEN)
-        auc = self.components.auc
-        total = total_variance(self.task, self.components, self.halves, [auc], searched=self.is_search)
-        return Found(auc, *total, self.components.n_pairs)
+        return pair_found(self.task, self.components, self.halves)
 
     def estimate(self, confidence: float) -> AUCEstimate:
         method = "leave_pair_out" if self.is_learnt else "given scores"
@@ -306,11 +306,12 @@ def _compare(first: _Held, second: _Held, confidence: float) -> AUCComparison:
     # Not the mean of the differences: rounding must not part AUCs that are equal.
     aucs = [first.components.auc, second.components.auc]
     difference = aucs[0] - aucs[1]
-    searched = first.is_search or second.is_search
-    halves = _halves(first, second)
-    variance, degrees, what = total_variance(first.task, components, halves, aucs, searched=searched)
-    if not (first.is_learnt or second.is_learnt):
-        what = first.task.what_varies(GIVEN)
+    variance, degrees = components.variance(*first.task.class_groups())
+    halves, what = _halves(first, second), SCORED if first.is_learnt or second.is_learnt else GIVEN
+    if halves is not None:
+        variance *= 1.0 + halves.trained(aucs)
+        what = CHOSEN if first.is_search or second.is_search else TRAINED
+    what = first.task.what_varies(what)
     at_edge = any(min(auc, 1.0 - auc) <= EDGE for auc in aucs)
     if not np.isfinite(variance):
         ends, pvalue = (-1.0, 1.0), 1.0
@@ -530,10 +531,10 @@ def tournament_roc(
     fpr, tpr, thresholds = roc_curve(classes.positive, scores)
     between = classes.positive[first] != classes.positive[second]
     components = pair_components(first[between], second[between], difference[between], classes)
-    variance, degrees, what = pair_variance(task, components)
+    found = pair_found(task, components, task.on_halves())
     auc = Components.of_scores(scores[classes.positives], scores[classes.negatives]).auc
     estimate, pairs = (
-        to_estimate(Found(area, variance, degrees, what, int(between.sum())), task, method, confidence)
+        to_estimate(replace(found, auc=area), task, method, confidence)
         for area, method in ((auc, "tournament leave-pair-out"), (components.auc, "leave_pair_out"))
     )
     return TournamentROC(fpr, tpr, thresholds, scores, estimate, pairs, classes.labels, codes)

@@ -11,19 +11,28 @@ mean, is expected to be [SW89]_
 
 F and the components V_k are measured on halves, which gives
 
-    ``Q_k / V_k = (F / (V_k (1 - k/n)) - 1) / (1 + k/n)``,
+    ``Q_k / V_k = (F / (V_k (1 - k/n)) - 1) / (1 + k/n)``.
 
-and the variance is ``V (1 + Q / V)``. Only a ratio is taken from the halves, because AUCs of smaller training sets are
-lower and vary more. By this sum, Q / V would be k/n of Q_k / V_k. But without signal the direction of a model is as
-random as at half the size, and Q falls no faster than V; and near an AUC of 1, models of all items differ much less
-than those of halves. With the mean A_k of the AUCs of the halves, and AUCs below ½ counted as ½, what is taken is
+Only this ratio is taken from the halves, because models of fewer items are worse and vary more. By the sum above, Q / V
+would be k/n of it. But without signal the direction of a model is as random as at half the size, and Q falls no faster
+than V; and near an AUC of 1, training adds nothing: models of other items order nearly all pairs alike. So the
+variance is ``V (1 + Q / V)`` with
 
-    ``Q / V = Q_k / V_k (A (1 - A) / (A_k (1 - A_k)))³``,
+    ``Q / V = 2 (1 - A) Q_k / V_k``,
 
-with a factor of at most 1. For a difference, both products are added up, and the power is 2. The powers were chosen by
-simulation (``benchmarks/auc_intervals_are_narrow_and_cover.py``, ``auc_comparison_pvalues_are_uniform.py``). And an A
-far below ½ is no procedure that is reliably wrong: without signal, models that were trained without a pair tend to
-contradict it, all alike, so that V is nearly zero. Below ½, V is at least ``V_k k/n``.
+where an AUC below ½ counts as ½.
+
+**Interval.** The AUCs t with ``(A - t)² ≤ q² D W(t)``, as in `kernelrank.metrics.roc`, but with the W of normal scores.
+Its factor is taken from all items and from the halves, which differ much less from cohort to cohort than V:
+
+    ``D = (V + V_k + ε) / (W(A) + W_k(A_k) + ε) · (1 + Q / V)``.
+
+An A far below ½ is no procedure that is reliably wrong: without signal, models that were trained without a pair tend to
+contradict it, all alike. There D is multiplied by ``(W(½) + ε) / (W(A) + ε)``.
+
+The form was chosen by simulation; ``benchmarks/auc_intervals_are_narrow_and_cover.py`` and
+``auc_comparison_pvalues_are_uniform.py`` show its coverage on other seeds. For a difference, V is that of its
+components, and 1 - A the mean of the two.
 
 **Why halves.** The jackknife, which leaves out one item at a time and multiplies the changes by n, counts Q twice, and
 says nothing where the estimate jumps: where alpha changes with one item, or the order of two large groups of equal
@@ -43,6 +52,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,7 +60,7 @@ import numpy as np
 from kernelrank.base.arrays import Index
 from kernelrank.base.progress import track
 from kernelrank.base.sklearn_private import safe_split
-from kernelrank.metrics.roc import Components, units_by_kind
+from kernelrank.metrics.roc import Components, normal_variance, small_variance, units_by_kind
 from kernelrank.model_selection.nested_search import NestedSearch
 from kernelrank.model_selection.refits import HoldoutData, without_basis
 from kernelrank.model_selection.search import AlphaSearch
@@ -67,27 +77,37 @@ MOST_SPLITS = 20
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """What an estimate came to on parts of the items, or the difference of two estimates, with the mean of each AUC."""
+    """What an estimate came to on parts of the items, or the difference of two estimates."""
 
     components: list[Components]
     groups: list[tuple[Index | None, Index | None]]
     share: float
-    aucs: list[float]
 
     def __sub__(self, other: Halves) -> Halves:
         """Return the difference of two estimates on the same parts."""
         differences = [one - two for one, two in zip(self.components, other.components, strict=True)]
-        return replace(self, components=differences, aucs=[*self.aucs, *other.aucs])
+        return replace(self, components=differences)
 
-    def total_variance(self, variance: float, aucs: list[float]) -> float:
-        """Add what training adds to the variance of the components, V; `aucs` are the AUC of all items, or the two."""
+    def trained(self, aucs: list[float]) -> float:
+        """Return Q / V, what training adds to the variance; `aucs` are the AUC of all items, or the two."""
+        room = float(np.mean([2.0 * (1.0 - max(auc, 0.5)) for auc in aucs]))
+        return room * trained_share([part.auc for part in self.components], self._scored, self.share)
+
+    @cached_property
+    def _scored(self) -> list[float]:
         parts = zip(self.components, self.groups, strict=True)
-        scored = [part.variance(*groups)[0] for part, groups in parts]
-        if len(aucs) == 1 and aucs[0] < 0.5:
-            variance = max(variance, self.share * float(np.mean(scored)))
-        room, before = (sum(auc * (1.0 - auc) for auc in np.maximum(of, 0.5)) for of in (aucs, self.aucs))
-        factor = min(1.0, room / before) ** (3 if len(aucs) == 1 else 2) if before > 0.0 else 0.0
-        return variance * (1.0 + factor * trained_share([part.auc for part in self.components], scored, self.share))
+        return [part.variance(*groups)[0] for part, groups in parts]
+
+    def factor(self, auc: float, variance: float, sizes: tuple[int, int]) -> float:
+        """Return how many times the variance for normal scores the variance is; `sizes` are of the two classes."""
+        small = small_variance(*sizes, normal_variance)
+        half, mean = [size * self.share for size in sizes], float(np.mean([part.auc for part in self.components]))
+        expected = normal_variance(auc, *sizes)
+        measured = variance + float(np.mean(self._scored))
+        factor = (measured + small) / (expected + normal_variance(mean, *half) + small) * (1.0 + self.trained([auc]))
+        if auc < 0.5:
+            factor *= (normal_variance(0.5, *sizes) + small) / (expected + small)
+        return factor
 
 
 def trained_share(estimates: list[float], scored: list[float], share: float) -> float:
@@ -148,18 +168,21 @@ def hold_out_halves(task: Task, components_of: Callable[[Task], Components]) -> 
 
     None where groups cannot be split so that both halves have enough of each class.
     """
-    halves = _draw_halves(task, MOST_SPLITS)
-    if not halves:
+    parts = halved(task, MOST_SPLITS)
+    if not parts:
         return None
-    parts = [_part(task, items) for items in halves]
-    if isinstance(task.estimator, AlphaSearch):
-        chosen = [_chosen(part) for part in track(parts, len(parts), "choosing on halves")]
-        # The other half of each split.
-        parts = [replace(part, estimator=chosen[number ^ 1]) for number, part in enumerate(parts)]
     found = [components_of(part) for part in track(parts, len(parts), "estimating on halves")]
-    share = float(np.mean([len(items) for items in halves])) / len(task.classes.labels)
-    mean = float(np.mean([part.auc for part in found]))
-    return Halves(found, [part.class_groups() for part in parts], share, [mean])
+    share = float(np.mean([len(part.classes.labels) for part in parts])) / len(task.classes.labels)
+    return Halves(found, [part.class_groups() for part in parts], share)
+
+
+def halved(task: Task, splits: int) -> list[Task]:
+    """Return the task on random halves; the alpha of a search is chosen on the other half of each split."""
+    parts = [_part(task, items) for items in _draw_halves(task, splits)]
+    if not isinstance(task.estimator, AlphaSearch):
+        return parts
+    chosen = [_chosen(part) for part in track(parts, len(parts), "choosing on halves")]
+    return [replace(part, estimator=chosen[number ^ 1]) for number, part in enumerate(parts)]
 
 
 def _part(task: Task, items: Index) -> Task:
