@@ -25,7 +25,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import LabelledGraph
 from kernelrank.kernels.all_paths import ConnectedLabels, connect_labels
 from kernelrank.kernels.labelled_graphs import LabelCodes, PackedGraphs
-from tests.oracles.all_paths import adjacency, connections, spectral_radius
+from tests.oracles.all_paths import adjacency, bounded_walk_weights, connections, spectral_radius, walk_weights
 
 COMBINE = ["max", "sum"]
 
@@ -119,6 +119,82 @@ def test_larger_graphs(combine):
     X = vectorizer.fit_transform(graphs)
     for ours, graph in zip(as_dicts(vectorizer, X), graphs, strict=True):
         assert_same(ours, connections(graph, combine), rtol=1e-7)
+
+
+@pytest.mark.parametrize("combine", COMBINE)
+def test_walks_of_some_lengths_are_sums_of_powers(combine):
+    @settings(max_examples=60)
+    @given(labelled_graphs(), st.integers(1, 4), st.integers(0, 3), st.sampled_from([0.5, 1.0, 3.0]))
+    def check(graph, shortest, more, decay):
+        vectorizer = kr.AllPathsVectorizer(
+            combine=combine, min_length=shortest, max_length=shortest + more, decay=decay
+        )
+        (ours,) = as_dicts(vectorizer, vectorizer.fit_transform([graph]))
+        W = bounded_walk_weights(decay * adjacency(graph), shortest, shortest + more)
+        assert_same(ours, connections(graph, combine, W))
+
+    check()
+
+
+def test_all_lengths_from_one_on():
+    graphs = random_graphs(10, seed=2)
+    for shortest in (2, 4):
+        vectorizer = kr.AllPathsVectorizer(min_length=shortest, decay=0.7)
+        for ours, graph in zip(as_dicts(vectorizer, vectorizer.fit_transform(graphs)), graphs, strict=True):
+            A = 0.7 * adjacency(graph)
+            W = np.linalg.matrix_power(A, shortest - 1) @ walk_weights(A)
+            assert_same(ours, connections(graph, "max", W))
+
+
+def test_a_long_finite_sum_is_the_infinite_one():
+    graphs = random_graphs(20, seed=5)
+    X = kr.AllPathsVectorizer(decay=0.5).fit_transform(graphs)
+    Y = kr.AllPathsVectorizer(decay=0.5, max_length=60).fit_transform(graphs)
+    np.testing.assert_allclose(Y.toarray(), X.toarray(), rtol=1e-10)
+
+
+def molecule(name, labels, bonds):
+    sources, targets = np.array(bonds + [(b, a) for a, b in bonds]).T
+    return LabelledGraph([(label,) for label in labels], sources, targets, np.ones(2 * len(bonds)), name)
+
+
+RING = molecule("ring", "CCCCCN", [(i, (i + 1) % 6) for i in range(6)])
+CHAIN = molecule("chain", "CCO", [(0, 1), (1, 2)])
+
+
+def test_graphs_of_unit_weights_and_cycles():
+    with pytest.raises(
+        InvalidInputError, match=r"^ring: .* is 2, not below 1.* a decay below 0\.5, decay='auto', a max"
+    ):
+        kr.AllPathsVectorizer().fit([RING])
+    with pytest.raises(InvalidInputError, match=r"is 1\.4, not below 1.* a decay below 0\.5,"):
+        kr.AllPathsVectorizer(decay=0.7).fit([RING])
+    assert kr.AllPathsVectorizer(max_length=3).fit([RING]).n_pairs_ == 4
+    vectorizer = kr.AllPathsVectorizer(decay="auto").fit([CHAIN, RING])
+    assert vectorizer.decay_ == pytest.approx(0.25)
+    (ours,) = as_dicts(vectorizer, vectorizer.transform([CHAIN]))
+    seen = {pair: value for pair, value in connections_of(CHAIN, 0.25).items() if "O" not in pair or pair in ours}
+    assert_same(ours, seen)
+    # New graphs are decayed as those of the fit, and may not have a sum.
+    with pytest.raises(InvalidInputError, match=r"^clique: .* is 1, not below 1"):
+        vectorizer.transform([molecule("clique", "CCCCC", [(a, b) for a in range(5) for b in range(a)])])
+
+
+def connections_of(graph, decay):
+    return connections(graph, "max", walk_weights(decay * adjacency(graph)))
+
+
+def test_without_cycles_nothing_decays():
+    assert kr.AllPathsVectorizer(decay="auto").fit([LabelledGraph([("a",), ("b",)], [0], [1], [5.0])]).decay_ == 1
+    assert kr.AllPathsVectorizer(decay="auto").fit([]).decay_ == 1
+
+
+def test_lengths_that_hold_nothing():
+    with pytest.raises(InvalidInputError, match="max_length=1 is below min_length=2"):
+        kr.AllPathsVectorizer(min_length=2, max_length=1).fit([CHAIN])
+    for wrong in ({"max_length": 0}, {"min_length": 0}, {"decay": 0.0}, {"decay": "half"}):
+        with pytest.raises(InvalidParameterError):
+            kr.AllPathsVectorizer(**wrong).fit([CHAIN])
 
 
 def test_few_of_many_labels_are_connected():

@@ -77,7 +77,9 @@ def test_the_radius_decides(signed):
         if radius < 1:
             sum_walks(graphs)
         else:
-            with pytest.raises(InvalidInputError, match="this one: the spectral radius of its weights is not below 1"):
+            with pytest.raises(
+                InvalidInputError, match=r"this one: the spectral radius of its weights is [^ ]+, not below 1"
+            ):
                 sum_walks(graphs)
 
     check()
@@ -100,7 +102,7 @@ DIVERGE = {
 @pytest.mark.parametrize("A", DIVERGE.values(), ids=DIVERGE.keys())
 def test_weights_without_a_sum(A):
     fine = of_matrix(np.array([[0, 0.5], [0.5, 0]]))
-    with pytest.raises(InvalidInputError, match=r"^graph 1: the spectral radius of its weights is not below 1"):
+    with pytest.raises(InvalidInputError, match=r"^graph 1: the spectral radius of its weights is [^ ]+, not below 1"):
         sum_walks(packed(fine, of_matrix(np.array(A, dtype=float)), fine))
     with pytest.raises(InvalidInputError, match=r"^bad: the spectral radius"):
         sum_walks(packed(fine, fine, of_matrix(np.array(A, dtype=float), "bad")))

@@ -32,9 +32,17 @@ def walk_weights(A: np.ndarray) -> np.ndarray:
     return np.where(reachable(A), W, 0.0)
 
 
-def connections(graph: LabelledGraph, combine: str) -> dict[tuple[str, str], float]:
+def bounded_walk_weights(A: np.ndarray, shortest: int, longest: int) -> np.ndarray:
+    """``A^shortest + … + A^longest``, power by power."""
+    W = np.zeros_like(A)
+    for length in range(shortest, longest + 1):
+        W += np.linalg.matrix_power(A, length)
+    return W
+
+
+def connections(graph: LabelledGraph, combine: str, W: np.ndarray | None = None) -> dict[tuple[str, str], float]:
     """``G_ab = Σ_{k,l} L_ak W_kl L_bl``, or the maximum over k and l, where it is not zero."""
-    W = walk_weights(adjacency(graph))
+    W = walk_weights(adjacency(graph)) if W is None else W
     labels = sorted({label for of_vertex in graph.labels for label in of_vertex})
     L = {a: np.array([float(a in of_vertex) for of_vertex in graph.labels]) for a in labels}
     G = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import joblib
 import numpy as np
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank.base.arrays import Float, Index, Matrix, as_columns
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
-from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
+from kernelrank.base.sklearn_private import DocumentationLink, Interval, StrOptions, fit_context
 from kernelrank.base.validation import check_items
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import keep_parameters, whole_or_not_at_all
@@ -41,13 +41,21 @@ from kernelrank.kernels import (
     Kernel,
     KernelLike,
     refuse_indefinite_on,
+    takes_objects,
     takes_sparse,
 )
-from kernelrank.kernels.all_paths import Combine, ConnectedLabels, LabelPairs, connect_labels
+from kernelrank.kernels.all_paths import (
+    Combine,
+    ConnectedLabels,
+    LabelPairs,
+    WalkLengths,
+    connect_labels,
+    spectral_radius,
+)
 from kernelrank.kernels.labelled_graphs import LabelCodes, PackedGraphs
 
 
-class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NystromMap(DocumentationLink, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Nyström features: inner products approximate the kernel.
 
     Parameters
@@ -140,7 +148,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             parameters = dict(self.kernel_params or {})
             self.kernel_ = Kernel(self.kernel, self.gamma, self.degree, self.coef0, parameters).copied()
         formats = ("csr", "csc") if takes_sparse(self.kernel_.metric) else False
-        X = check_items(self, X, reset=reset, formats=formats)
+        X = check_items(self, X, reset=reset, formats=formats, objects=takes_objects(self.kernel_.metric))
         if reset:
             self.kernel_ = self.kernel_.fixed(X, self.random_state)
         return X
@@ -305,7 +313,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 # AllPathsVectorizer: the all-paths graph kernel as a scikit-learn transformer.
 
 
-class GraphTransformer(TransformerMixin, BaseEstimator):
+class GraphTransformer(DocumentationLink, TransformerMixin, BaseEstimator):
     """Base class of transformers that take a list of graphs instead of an array."""
 
     def __sklearn_tags__(self) -> Any:
@@ -333,6 +341,13 @@ class AllPathsVectorizer(GraphTransformer):
     normalize : bool, default=False
         Whether to scale each vector to length one, so that the kernel is a cosine. The length includes pairs of labels
         that did not occur in `fit`; they are left out afterwards.
+    min_length, max_length : int, default=1 and None
+        The lengths of the walks that count, from 1 to 1,000 edges; a `max_length` of None means all lengths. With one,
+        any graph has a sum. For walks of one length, pass it as both.
+    decay : float or "auto", default=1.0
+        A factor for each edge of a walk, so that longer walks count less. With "auto", `fit` takes half of one over
+        the largest spectral radius of its graphs, but at most 1: then graphs of unit weights and with cycles, such as
+        molecules, have a sum over all lengths.
     n_jobs : int, optional
         The number of threads; None is one, unless in a `joblib.parallel_config` context, and -1 all. The compiled loops
         release the global interpreter lock, so that threads run in parallel without copies of the graphs. The result
@@ -348,8 +363,8 @@ class AllPathsVectorizer(GraphTransformer):
         The numbers of the second labels of the pairs, ascending for each first label.
     n_pairs_ : int
         The number of pairs, which is that of the features.
-    combine_, normalize_
-        The parameters of the fit, which `transform` uses.
+    combine_, normalize_, min_length_, max_length_, decay_
+        The parameters of the fit, which `transform` uses; `decay_` is a number.
 
     Notes
     -----
@@ -357,8 +372,10 @@ class AllPathsVectorizer(GraphTransformer):
     number of entries of W times the labels of their vertices. Memory is about three times that of the result, which
     has 12 bytes for each entry of G, and O(n²) numbers for one graph of n vertices at a time.
 
-    The spectral radius of A has to be below one, or the weights have no sum. This is checked for each graph, exactly up
-    to rounding. Graphs without cycles always pass. Weights may be negative.
+    Without a `max_length`, the spectral radius of A (times the decay) has to be below one, or the weights have no sum.
+    This is checked for each graph, exactly up to rounding. Graphs without cycles always pass. Weights may be negative.
+    With a `max_length` of n, sparse products take at most n times O(edges × vertices reached), and never O(k³).
+    ``decay="auto"`` takes the eigenvalues of each strong component, O(k³) once more.
 
     scikit-learn's `check_estimator` does not apply, because it fits arrays; its conventions hold.
 
@@ -377,10 +394,22 @@ class AllPathsVectorizer(GraphTransformer):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "combine": [StrOptions({"max", "sum"})],
         "normalize": ["boolean"],
+        "min_length": [Interval(Integral, 1, 1000, closed="both")],
+        "max_length": [Interval(Integral, 1, 1000, closed="both"), None],
+        "decay": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "n_jobs": [Integral, None],
     }
 
-    def __init__(self, *, combine: Combine = "max", normalize: bool = False, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        combine: Combine = "max",
+        normalize: bool = False,
+        min_length: int = 1,
+        max_length: int | None = None,
+        decay: float | Literal["auto"] = 1.0,
+        n_jobs: int | None = None,
+    ) -> None:
         keep_parameters(self, locals())
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -401,7 +430,7 @@ class AllPathsVectorizer(GraphTransformer):
         Raises
         ------
         InvalidInputError
-            When a spectral radius is not below one; the message names the graph.
+            When all lengths count and a spectral radius is not below one; the message names the graph and what to do.
         """
         self._learn(graphs)
         return self
@@ -424,17 +453,24 @@ class AllPathsVectorizer(GraphTransformer):
 
     def _learn(self, graphs: Iterable[Any]) -> ConnectedLabels:
         """Set what is fitted, and return what it was learnt from."""
+        if self.max_length is not None and self.max_length < self.min_length:
+            raise InvalidInputError(
+                f"max_length={self.max_length} is below min_length={self.min_length}: pass one that is not"
+            )
         codes = LabelCodes()
         packed = PackedGraphs.of(graphs, codes)
         labels = np.array(list(codes), dtype=object)
         order = np.argsort(labels)
         ranks = np.empty(len(labels), dtype=np.int32)
         ranks[order] = np.arange(len(labels), dtype=np.int32)
-        connected = self._connect(replace(packed, labels=ranks[packed.labels]), self.combine, self.normalize)
+        decay = 0.5 / max(spectral_radius(packed), 0.5) if self.decay == "auto" else self.decay
+        lengths = WalkLengths(self.min_length, self.max_length, decay)
+        connected = self._connect(replace(packed, labels=ranks[packed.labels]), self.combine, self.normalize, lengths)
         pairs = LabelPairs.of(connected, len(labels))
         self.labels_, self.first_bounds_, self.seconds_ = labels[order], pairs.bounds, pairs.seconds
         self.n_pairs_ = len(pairs.seconds)
         self.combine_, self.normalize_ = self.combine, self.normalize
+        self.min_length_, self.max_length_, self.decay_ = self.min_length, self.max_length, float(decay)
         return connected
 
     def transform(self, graphs: Iterable[Any]) -> sparse.csr_array:
@@ -450,12 +486,17 @@ class AllPathsVectorizer(GraphTransformer):
         """
         check_is_fitted(self)
         packed = PackedGraphs.of(graphs, LabelCodes.of(self.labels_))
-        return self._vectors(self._connect(packed, self.combine_, self.normalize_))
+        # Files of earlier versions have no lengths and no decay.
+        held: dict[str, Any] = {"min_length_": 1, "max_length_": None, "decay_": 1.0} | vars(self)
+        lengths = WalkLengths(held["min_length_"], held["max_length_"], held["decay_"])
+        return self._vectors(self._connect(packed, self.combine_, self.normalize_, lengths))
 
-    def _connect(self, graphs: PackedGraphs, combine: Combine, normalize: bool) -> ConnectedLabels:
+    def _connect(
+        self, graphs: PackedGraphs, combine: Combine, normalize: bool, lengths: WalkLengths
+    ) -> ConnectedLabels:
         parts = list(graphs.parts())
         parallel = joblib.Parallel(n_jobs=self.n_jobs, require="sharedmem", return_as="generator")
-        connected = parallel(joblib.delayed(_connect_part)(part, combine, normalize) for part in parts)
+        connected = parallel(joblib.delayed(_connect_part)(part, combine, normalize, lengths) for part in parts)
         return ConnectedLabels.join(track(connected, len(parts), "vectorising graphs"))
 
     def _vectors(self, connected: ConnectedLabels) -> sparse.csr_array:
@@ -485,6 +526,6 @@ class AllPathsVectorizer(GraphTransformer):
         return firsts + " -> " + self.labels_[self.seconds_]  # type: ignore[no-any-return]
 
 
-def _connect_part(graphs: PackedGraphs, combine: Combine, normalize: bool) -> ConnectedLabels:
-    connected = connect_labels(graphs, combine)
+def _connect_part(graphs: PackedGraphs, combine: Combine, normalize: bool, lengths: WalkLengths) -> ConnectedLabels:
+    connected = connect_labels(graphs, combine, lengths)
     return connected.unit() if normalize else connected

@@ -194,14 +194,14 @@ class ReducedSet(ExplicitFeatures):
         items = X[basis]
         if len(basis) < X.shape[0]:
             refuse_indefinite_on(kernel, X)
-        K_RR = kernel.matrix(items[:, basis]) if kernel.precomputed else kernel.matrix(items)
-        self._make(KernelMap.of(kernel, K_RR), X, items, basis)
+        kernel_map = KernelMap.of_items(kernel, items[:, basis] if kernel.precomputed else items)
+        self._make(kernel_map, X, items, basis)
 
     @classmethod
     def elsewhere(cls, kernel: Kernel, X: Matrix, basis_items: Matrix) -> ReducedSet:
         """Map items by basis items that are not among them."""
         features = cls.__new__(cls)
-        features._make(KernelMap.of(kernel, kernel.matrix(basis_items)), X, basis_items, np.zeros(0, dtype=np.int64))
+        features._make(KernelMap.of_items(kernel, basis_items), X, basis_items, np.zeros(0, dtype=np.int64))
         return features
 
     def _make(self, kernel_map: KernelMap, X: Matrix, basis_items: Matrix, basis: Index) -> None:
@@ -308,7 +308,8 @@ class ReducedSet(ExplicitFeatures):
 
     def normal_equations(self, comparisons: Comparisons) -> tuple[Float, Float]:
         """Return ``Φᵀ L Φ`` and ``Φᵀ M N``; from the kernels themselves where the basis is well conditioned."""
-        if (self._stored and "X" in self.__dict__) or self.map.condition > WELL_CONDITIONED:
+        known = self._stored and "X" in self.__dict__
+        if known or self.kernel.linear or self.map.condition > WELL_CONDITIONED:
             return super().normal_equations(comparisons)
         # Kernels are as large as the squares of features, so that their squares may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -511,9 +512,28 @@ class KernelMap:
             )
         for column in range(rank):
             U[column + 1 :, column] = 0.0
-        order = pivot.astype(np.int64) - 1
-        factor = U if rank == len(K) else np.asfortranarray(U[:rank, :rank])
-        return cls(kernel, len(K), order[:rank], factor, order[rank:], np.asfortranarray(U[:rank, rank:]))
+        return cls._of_factor(kernel, U, pivot.astype(np.int64) - 1, rank)
+
+    @classmethod
+    def of_items(cls, kernel: Kernel, items: Matrix) -> KernelMap:
+        """Factorise the kernel of basis items; a linear one without its matrix, whose entries are rounded squares."""
+        wide = items.shape[1] > 1000  # the matrix costs less
+        if not kernel.linear or is_sparse(items) or wide:
+            return cls.of(kernel, kernel.matrix(items))
+        columns = np.asarray(kernel.mapped(items), dtype=np.float64).T
+        if not columns.any():
+            return cls.of(kernel, kernel.matrix(items))
+        U, order = qr(columns, mode="r", pivoting=True, check_finite=False)
+        pivots = np.diagonal(U)
+        rank = int(np.count_nonzero((pivots / pivots[0]) ** 2 > len(order) * float(np.finfo(np.float64).eps)))
+        U = np.where(pivots < 0.0, -1.0, 1.0)[:rank, None] * U[:rank]
+        return cls._of_factor(kernel, U, order.astype(np.int64), rank)
+
+    @classmethod
+    def _of_factor(cls, kernel: Kernel, U: Float, order: Index, rank: int) -> KernelMap:
+        """Take the factor of a kernel in the order of its pivots, of which `rank` are more than rounding."""
+        factor = U if rank == len(order) else np.asfortranarray(U[:rank, :rank])
+        return cls(kernel, len(order), order[:rank], factor, order[rank:], np.asfortranarray(U[:rank, rank:]))
 
     @property
     def rank(self) -> int:
@@ -622,7 +642,7 @@ class KernelMap:
         """
         stays = np.isin(self.taken, kept)
         if self.rank < self.size:
-            return KernelMap.of(self.kernel, self.kernel.matrix(basis_items[kept]))
+            return KernelMap.of_items(self.kernel, basis_items[kept])
         U, Q = self.U, np.eye(self.rank)
         for column in np.flatnonzero(~stays)[::-1]:
             Q, U = qr_delete(Q, U, column, which="col", check_finite=False)
@@ -662,8 +682,21 @@ class KernelRows:
         """Return the features of some of the items, still to be computed."""
         return KernelRows(self.map, self.X[items], self.basis_items, plain=self.plain)
 
+    @cached_property
+    def _columns(self) -> Float:
+        """The features of a linear kernel as combinations of the columns of X, ``X_Rᵀ U⁻¹`` (n × rank).
+
+        Products with it are rounded beside the length of an item, kernels beside its square.
+        """
+        assert self.basis_items is not None
+        kernel = self.map.kernel
+        inverse = solve_triangular(self.map.U, np.eye(self.map.rank), check_finite=False)
+        return transpose_product(kernel.mapped(self.basis_items), inverse)
+
     def __getitem__(self, rows: slice | Index) -> Float:
         """Return the features, or the kernels, of some items."""
+        if self.map.kernel.linear and not self.plain:
+            return product(self.map.kernel.mapped(self.X[rows]), self._columns)
         K = self.map.kernel.matrix(self.X[rows], self.basis_items, n_rows=self.shape[0])
         return K if self.plain else self.map.features(K)
 
@@ -677,6 +710,8 @@ def kernel_scores(kernel: Kernel, X: Matrix, basis: Matrix, coefficients: Float)
     """
     if kernel.precomputed:
         return product(X, coefficients)
+    if kernel.linear:  # rounded beside the length of an item, not beside its square
+        return product(kernel.mapped(X), transpose_product(kernel.mapped(basis), coefficients))
     scores = np.empty((X.shape[0], coefficients.shape[1]))
     step = max(1, SCORE_BYTES // (8 * len(coefficients)))
     for start in range(0, X.shape[0], step):

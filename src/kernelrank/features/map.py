@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,6 +229,8 @@ def duplicate_rows(X: Matrix) -> Index:
     """
     if X.shape[0] < 2:
         return np.full(X.shape[0], -1, dtype=np.int64)
+    if X.dtype == object:
+        return _duplicate_objects(X[:, 0])
     _, first, group, sizes = np.unique(row_hashes(X, 0), return_index=True, return_inverse=True, return_counts=True)
     alike = np.flatnonzero(sizes[group] > 1)
     heads = first[group[alike]]
@@ -238,6 +240,30 @@ def duplicate_rows(X: Matrix) -> Index:
     result = np.full(X.shape[0], -1, dtype=np.int64)
     result[alike[same]] = heads[same]
     return result
+
+
+def _duplicate_objects(things: NDArray[Any]) -> Index:
+    """Return for each object the number of the first that equals it; -1 for those that are alone."""
+    keys = [_key(thing) for thing in things]
+    first: dict[Any, int] = {}
+    numbers = np.array([first.setdefault(key, number) for number, key in enumerate(keys)], dtype=np.int64)
+    counts = np.bincount(numbers)
+    return np.where(counts[numbers] > 1, numbers, -1)
+
+
+def _key(thing: Any) -> Any:
+    """Return what equal objects have in common; objects that cannot be hashed otherwise are equal to themselves."""
+    if isinstance(thing, (list, tuple)):
+        return (type(thing), *(_key(part) for part in thing))
+    if isinstance(thing, set):
+        return frozenset(thing)
+    if isinstance(thing, np.ndarray) and thing.dtype != object:
+        return (thing.shape, thing.dtype.str, thing.tobytes())
+    try:
+        hash(thing)
+    except TypeError:
+        return (object, id(thing))
+    return thing
 
 
 def row_hashes(X: Matrix, seed: int) -> Bits:

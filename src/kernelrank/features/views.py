@@ -12,7 +12,7 @@ from scipy.linalg import qr
 from kernelrank.base.arrays import Float, Index, Matrix
 from kernelrank.errors import InvalidInputError
 from kernelrank.features.kernels import KernelMap
-from kernelrank.kernels import GammaLike, Kernel, KernelLike
+from kernelrank.kernels import GammaLike, Kernel, KernelLike, check_precomputed
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,8 @@ class View:
     Parameters
     ----------
     kernel : str, callable or kernel object, optional
-        The kernel of this view.
+        The kernel of this view. "precomputed" stands for columns of X that hold kernels: one column for each item,
+        scored or not, in their order.
     gamma : float, "scale" or "median", optional
         A parameter of the kernel, as in `RankRLS`; "scale" and "median" use the basis items and columns of this view.
     degree, coef0 : float, optional
@@ -73,18 +74,13 @@ class View:
         parameters = self.kernel_params
         if parameters is None:
             parameters = dict(default.parameters) if self.kernel is None else {}
-        kernel = Kernel(
+        return Kernel(
             default.metric if self.kernel is None else self.kernel,
             default.gamma if self.gamma is None else self.gamma,
             default.degree if self.degree is None else self.degree,
             default.coef0 if self.coef0 is None else self.coef0,
             parameters,
         )
-        if kernel.precomputed:
-            raise InvalidInputError(
-                "a view cannot have a precomputed kernel: kernels of unscored items are computed block by block"
-            )
-        return kernel
 
     def column_numbers(self, n_features: int, names: Sequence[str] | None = None) -> Index | None:
         """Return the numbers of the columns, or None for all of them.
@@ -117,6 +113,19 @@ class View:
         if len(np.unique(chosen)) != len(chosen):
             raise InvalidInputError("a view names a column twice")
         return chosen.astype(np.int64)
+
+
+def basis_columns(columns: Index | None, basis: Index | None, n_features: int, n_items: int) -> Index:
+    """Return those columns of a precomputed kernel that belong to the basis items."""
+    if basis is None:
+        raise InvalidInputError("the basis of a precomputed kernel is a number, 'all' or numbers of items, not items")
+    own = np.arange(n_features) if columns is None else columns
+    if len(own) != n_items:
+        raise InvalidInputError(
+            f"Expected one column of a precomputed kernel for each of the {n_items} items, scored and unscored; "
+            f"got {len(own)} columns."
+        )
+    return own[basis]
 
 
 def _numbers_of(columns: list[Any], names: Sequence[str] | None) -> Index:
@@ -153,6 +162,8 @@ class ViewMap:
     def of(cls, kernel: Kernel, columns: Index | None, basis_items: Matrix) -> ViewMap:
         """Factorise the kernel of basis items, which come with all columns."""
         items = basis_items if columns is None else basis_items[:, columns]
+        if kernel.precomputed:
+            check_precomputed(items)
         return cls(kernel, columns, items, KernelMap.of(kernel, kernel.matrix(items)))
 
     @property
@@ -167,10 +178,17 @@ class ViewMap:
 
     def features(self, X: Matrix) -> Float:
         """Return the features of some items (t × rank), in a fresh array."""
-        return self.map.features(self.kernel.matrix(self._seen(X), self.items[self.map.taken]))
+        return self.map.features(self._kernels(self._seen(X)))
+
+    def _kernels(self, seen: Matrix) -> Float:
+        """Return the kernels of some items with the basis items that have a column of their own."""
+        taken = self.map.taken
+        return self.kernel.matrix(seen[:, taken] if self.kernel.precomputed else seen, self.items[taken])
 
     def energy(self, X: Matrix) -> float:
         """Return the sum of k(x, x) over some items; infinite if it overflows."""
+        if self.kernel.precomputed:
+            return float((self.features(X) ** 2).sum())
         return float(np.abs(self.kernel.diagonal(self._seen(X))).sum())
 
     def _seen(self, X: Matrix) -> Matrix:
@@ -200,7 +218,7 @@ class ViewMap:
 
     def features_of_basis(self) -> Float:
         """Return the features of the basis items themselves (r × rank): columns of the factor for those taken."""
-        Phi = self.map.features(self.kernel.matrix(self.items, self.items[self.map.taken]))
+        Phi = self.map.features(self._kernels(self.items))
         Phi[self.map.taken] = self.map.U.T
         return Phi
 

@@ -6,12 +6,15 @@ from kernelrank.kernels.kernel import (
     GammaLike,
     Kernel,
     KernelLike,
+    KernelSum,
     MetricLike,
     check_precomputed,
     column_variances,
     metric_root,
     refuse_indefinite,
     refuse_indefinite_on,
+    repair_similarity,
+    takes_objects,
     takes_sparse,
 )
 from kernelrank.kernels.labelled_graphs import LabelledGraph
@@ -22,6 +25,7 @@ __all__ = [
     "GammaLike",
     "Kernel",
     "KernelLike",
+    "KernelSum",
     "LabelledGraph",
     "MetricLike",
     "check_precomputed",
@@ -29,5 +33,7 @@ __all__ = [
     "metric_root",
     "refuse_indefinite",
     "refuse_indefinite_on",
+    "repair_similarity",
+    "takes_objects",
     "takes_sparse",
 ]

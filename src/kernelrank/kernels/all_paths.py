@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.base.compiled import compiled
@@ -28,6 +29,15 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.kernels.labelled_graphs import PackedGraphs
 
 Combine: TypeAlias = Literal["max", "sum"]
+
+
+@dataclass(frozen=True)
+class WalkLengths:
+    """Which walks count: their lengths, all from `shortest` on if `longest` is None, and a factor for each edge."""
+
+    shortest: int = 1
+    longest: int | None = None
+    decay: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -80,13 +90,13 @@ def _joined_bounds(bounds: list[Index]) -> Index:
     return np.concatenate([[0], np.cumsum(np.concatenate([np.empty(0, np.int64), *counts]))])
 
 
-def connect_labels(graphs: PackedGraphs, combine: Combine) -> ConnectedLabels:
+def connect_labels(graphs: PackedGraphs, combine: Combine, lengths: WalkLengths | None = None) -> ConnectedLabels:
     """Return the matrix G of each graph.
 
     Time that of `sum_walks` and, for each entry of W, the product of the numbers of labels of its two vertices. Memory
     O(entries of W and of G).
     """
-    walks = sum_walks(graphs)
+    walks = sum_walks(graphs, lengths or WalkLengths())
     return ConnectedLabels(
         *_connect(
             graphs.vertex_bounds,
@@ -212,6 +222,10 @@ def _connect(
 # A vertex on no cycle has A_ss = 0, and its row is a sum of rows that are there already: a graph without cycles takes
 # one multiplication for each edge and vertex that can be reached through it. Rows are sparse, and an entry is zero
 # exactly where no walk leads, unless weights of both signs cancel.
+#
+# The walks of lengths p to q sum to ``A^p + … + A^q``, by sparse products: ``S = A``, q - p times ``S ← A + A S``, and
+# p - 1 times ``S ← A S``. The spectral radius may then be anything. A decay d makes A into d A, so that a walk of
+# length k weighs dᵏ of what it did.
 
 
 @dataclass(frozen=True)
@@ -226,25 +240,51 @@ class Walks:
     columns: Index
     values: Float
 
+    @classmethod
+    def of(cls, W: sparse.csr_array) -> Walks:
+        """Take the rows of a matrix apart."""
+        W.eliminate_zeros()
+        return cls(W.indptr[:-1].astype(np.int64), W.indptr[1:].astype(np.int64), W.indices.astype(np.int64), W.data)
 
-def sum_walks(graphs: PackedGraphs) -> Walks:
-    """Sum the weights of all walks in each graph.
+    def matrix(self) -> sparse.csr_array:
+        """Return W itself."""
+        order, n = np.argsort(self.starts, kind="stable"), len(self.starts)
+        rows = np.repeat(order, (self.stops - self.starts)[order])
+        return sparse.csr_array((self.values, (rows, self.columns)), shape=(n, n))
 
-    Time O(edges × vertices reached) and O(k³ + k² reached) for a strong component of k vertices; memory O(nonzeros).
+
+def sum_walks(graphs: PackedGraphs, lengths: WalkLengths | None = None) -> Walks:
+    """Sum the weights of the walks in each graph.
+
+    Time O(edges × vertices reached), times the longest length if there is one; without one, O(k³ + k² reached) more for
+    a strong component of k vertices. Memory O(nonzeros).
     """
+    lengths = lengths or WalkLengths()
+    graphs = replace(graphs, weights=lengths.decay * graphs.weights)
+    A = sparse.csr_array((graphs.weights, graphs.targets, graphs.edge_bounds), shape=2 * (len(graphs.edge_bounds) - 1,))
+    with np.errstate(over="ignore", invalid="ignore"):
+        walks = Walks.of(A) if lengths.longest is not None else _all_walks(graphs, lengths.decay)
+        for _ in range((lengths.longest or 0) - lengths.shortest):
+            walks = Walks.of(A + A @ walks.matrix())
+        for _ in range(lengths.shortest - 1):
+            walks = Walks.of(A @ walks.matrix())
+    if not np.isfinite(walks.values).all():
+        entry = np.argmin(np.isfinite(walks.values))
+        vertex = int(np.argmax((walks.starts <= entry) & (entry < walks.stops)))
+        raise InvalidInputError(
+            f"{graphs.name_of(vertex)}: the sum of the weights of its walks overflows: use smaller weights, or a "
+            "smaller decay"
+        )
+    return walks
+
+
+def _all_walks(graphs: PackedGraphs, decay: float) -> Walks:
     component = strong_components(graphs.edge_bounds, graphs.targets)
     order = np.argsort(component, kind="stable")
-    block_starts, inverses = invert_cycles(graphs, component, order)
-    starts, stops, columns, values = _sum_walks(
-        graphs.edge_bounds, graphs.targets, graphs.weights, component, order, block_starts, inverses
+    block_starts, inverses = invert_cycles(graphs, component, order, decay)
+    return Walks(
+        *_sum_walks(graphs.edge_bounds, graphs.targets, graphs.weights, component, order, block_starts, inverses)
     )
-    if not np.isfinite(values).all():
-        entry = np.argmin(np.isfinite(values))
-        vertex = int(np.argmax((starts <= entry) & (entry < stops)))
-        raise InvalidInputError(
-            f"{graphs.name_of(vertex)}: the sum of the weights of its walks overflows: use smaller weights"
-        )
-    return Walks(starts, stops, columns, values)
 
 
 @compiled
@@ -333,16 +373,51 @@ def _sum_walks(
 # as one: then the weights of closed walks, the diagonal of the inverse, are as large as rounding allows.
 
 
-def invert_cycles(graphs: PackedGraphs, component: Index, order: Index) -> tuple[Index, Float]:
+def invert_cycles(graphs: PackedGraphs, component: Index, order: Index, decay: float = 1.0) -> tuple[Index, Float]:
     """Return (I - A_ss)⁻¹ for each strong component with a cycle.
 
     Time O(k³) for a component of k vertices and O(vertices + edges), memory O(k²). Components of one size are inverted
-    together.
+    together. `decay` is in the weights already; a message says which one would do.
 
     Shapes: component (n_vertices,), order (n_vertices,); returns starts (n_components,).
 
     Returns starts: Where the inverse of each component begins; -1 if it has no cycle.
     """
+    starts, blocks, alike = _cycles(graphs, component, order)
+    diverging: dict[int, float] = {}
+    for k, numbers in alike:
+        cells = starts[numbers, None] + np.arange(k * k)
+        A = blocks[cells].reshape(-1, k, k)
+        inverses, converges = _inverses(A)
+        blocks[cells] = inverses.reshape(-1, k * k)
+        for number, block in zip(numbers[~converges], A[~converges], strict=True):
+            diverging[int(number)] = _radius(block)
+    if diverging:
+        first = min(diverging)
+        raise InvalidInputError(
+            f"{graphs.name_of(int(np.argmax(component == first)))}: the spectral radius of its weights is "
+            f"{diverging[first]:.4g}, not below 1, so the sum over walks of all lengths does not converge: use a decay "
+            f"below {decay / diverging[first]:.4g}, decay='auto', a max_length, or smaller weights on its cycles"
+        )
+    return starts, blocks
+
+
+def spectral_radius(graphs: PackedGraphs) -> float:
+    """Return the largest spectral radius of the graphs: 0 without cycles. Time O(k³) for a component of k vertices."""
+    component = strong_components(graphs.edge_bounds, graphs.targets)
+    starts, blocks, alike = _cycles(graphs, component, np.argsort(component, kind="stable"))
+    return max(
+        (_radius(blocks[starts[numbers, None] + np.arange(k * k)].reshape(-1, k, k)) for k, numbers in alike),
+        default=0.0,
+    )
+
+
+def _radius(A: Float) -> float:
+    return float(np.abs(np.linalg.eigvals(A)).max())
+
+
+def _cycles(graphs: PackedGraphs, component: Index, order: Index) -> tuple[Index, Float, list[tuple[int, Index]]]:
+    """Return A_ss of each strong component with a cycle, where each begins, and the components by their size."""
     sizes = np.bincount(component)
     starts = np.full(len(sizes), -1, dtype=np.int64)
     sources = np.repeat(np.arange(len(component)), np.diff(graphs.edge_bounds))
@@ -356,20 +431,7 @@ def invert_cycles(graphs: PackedGraphs, component: Index, order: Index) -> tuple
     blocks = np.zeros(ends[-1] if len(ends) else 0)
     cells = starts[owners] + place[sources[inside]] * sizes[owners] + place[graphs.targets[inside]]
     blocks[cells] = graphs.weights[inside]
-    diverging = []
-    for k in np.unique(sizes[cyclic]):
-        alike = cyclic[sizes[cyclic] == k]
-        cells = starts[alike, None] + np.arange(k * k)
-        inverses, converges = _inverses(blocks[cells].reshape(-1, k, k))
-        blocks[cells] = inverses.reshape(-1, k * k)
-        diverging.extend(alike[~converges])
-    if diverging:
-        vertex = int(np.argmax(component == min(diverging)))
-        raise InvalidInputError(
-            f"{graphs.name_of(vertex)}: the spectral radius of its weights is not below 1, so the sum over "
-            "walks does not converge: use smaller weights on its cycles"
-        )
-    return starts, blocks
+    return starts, blocks, [(int(k), cyclic[sizes[cyclic] == k]) for k in np.unique(sizes[cyclic])]
 
 
 def _inverses(A: Float) -> tuple[Float, NDArray[np.bool_]]:
@@ -384,7 +446,7 @@ def _inverses(A: Float) -> tuple[Float, NDArray[np.bool_]]:
     signed = (A < 0).any(axis=(1, 2))
     converges = (inverses.sum(axis=2) > 0).all(axis=1)
     for number in np.flatnonzero(signed):
-        converges[number] = np.abs(np.linalg.eigvals(A[number])).max() < 1
+        converges[number] = _radius(A[number]) < 1
     closed = np.abs(inverses.diagonal(axis1=1, axis2=2))
     return inverses, converges & (closed < 1 / (4 * k * np.finfo(np.float64).eps)).all(axis=1)
 

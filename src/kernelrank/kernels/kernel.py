@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -34,7 +34,7 @@ from kernelrank.errors import InvalidInputError
 if TYPE_CHECKING:
     from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-KernelLike: TypeAlias = "str | Callable[..., float] | GaussianProcessKernel"
+KernelLike: TypeAlias = "str | Callable[..., float] | GaussianProcessKernel | KernelSum"
 
 ALIASES = {"gaussian": "rbf"}
 SCIKIT_LEARN_NAMES = (
@@ -67,6 +67,35 @@ _PARAMETERS = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class KernelSum:
+    """A sum of kernels, which may see other columns each, as the metric of a `Kernel`.
+
+    Shapes: weights (kernels,), none negative.
+    """
+
+    kernels: tuple[Kernel, ...]
+    weights: Float
+
+    def __str__(self) -> str:
+        return f"sum of {len(self.kernels)} kernels"
+
+    def __call__(self, X: Matrix, Y: Matrix | None = None) -> Float:
+        """Return the sum of k(X, Y), or of k(X, X)."""
+        return self._added(kernel.matrix(X, Y) for kernel in self.kernels)
+
+    def diag(self, X: Matrix) -> Float:
+        """Return the sum of k(x, x) of each row."""
+        return self._added(kernel.diagonal(X) for kernel in self.kernels)
+
+    def _added(self, parts: Iterable[Float]) -> Float:
+        total: Any = 0.0
+        for weight, part in zip(self.weights, parts, strict=True):
+            part *= weight
+            total = total + part
+        return np.asarray(total)
+
+
 @dataclass(frozen=True)
 class Kernel:
     """A kernel: how similar two items are.
@@ -75,7 +104,8 @@ class Kernel:
     ----------
     metric : str, callable or scikit-learn Gaussian-process kernel
         A name of scikit-learn's `pairwise_kernels`, "gaussian" (the same as "rbf"), "precomputed", a function
-        of two rows, or a kernel object such as ``RBF(2.0) + WhiteKernel(0.1)``.
+        of two items (rows of numbers, or objects such as strings), or a kernel object such as
+        ``RBF(2.0) + WhiteKernel(0.1)``.
     gamma : float, "scale", "median" or None
         A parameter of the kernels that have it. A rule becomes a number by `fixed`, before the kernel is computed.
     degree, coef0 : float
@@ -139,6 +169,8 @@ class Kernel:
     @property
     def semidefinite(self) -> bool:
         """Whether every matrix of this kernel is positive semidefinite by construction, up to rounding."""
+        if isinstance(self.metric, KernelSum):
+            return all(kernel.semidefinite for kernel in self.metric.kernels)
         if not isinstance(self.metric, str) or self.parameters:
             return False
         if self.metric in ("poly", "polynomial"):
@@ -166,6 +198,8 @@ class Kernel:
         O(m n) time, see `gamma_by_rule`. None stands for scikit-learn's default, ``1 / n_features``; it is one for
         the χ² kernel.
         """
+        if self.root is not None and X.dtype == object:
+            raise InvalidInputError("metric weighs columns of numbers, and the items of X have none: leave metric out")
         if isinstance(self.root, str):
             variance = column_variances(X)
             root = np.divide(1.0, np.sqrt(variance), out=np.zeros(len(variance)), where=variance > 0)
@@ -223,8 +257,12 @@ class Kernel:
         X, Y = self.mapped(X), None if Y is None else self.mapped(Y)
         if self.precomputed:
             return np.array(X.toarray() if is_sparse(X) else X, dtype=np.float64)
-        if _of_gaussian_process(self.metric):
+        if isinstance(self.metric, KernelSum):
+            K = self.metric(X, Y)
+        elif _of_gaussian_process(self.metric):
             K = np.array(self.metric(_dense(X), None if Y is None else _dense(Y)), dtype=np.float64)
+        elif X.dtype == object:
+            K = self._of_objects(X, Y)
         else:
             rows, others = X.astype(np.float64, copy=False), None if Y is None else Y.astype(np.float64, copy=False)
             if isinstance(self.metric, str):
@@ -233,6 +271,16 @@ class Kernel:
 
             K = np.asarray(pairwise_kernels(rows, others, metric=self.metric, **self.parameters), dtype=np.float64)
         return self._finite(K, X, Y)
+
+    def _of_objects(self, X: Matrix, Y: Matrix | None) -> Float:
+        """Call the function for two objects at a time, once for each pair where Y is None."""
+        assert callable(self.metric)
+        others = (X if Y is None else Y)[:, 0]
+        K = np.empty((X.shape[0], len(others)))
+        for i, one in enumerate(X[:, 0]):
+            for j in range(i if Y is None else 0, len(others)):
+                K[i, j] = self.metric(one, others[j], **self.parameters)
+        return np.triu(K) + np.triu(K, 1).T if Y is None else K
 
     def _named(self, X: Matrix, Y: Matrix | None, n_rows: int, kept: dict[str, Float] | None) -> Float:
         """Return k(X, Y) for a kernel with a name, or say what overflows."""
@@ -273,12 +321,14 @@ class Kernel:
         if self.precomputed:
             return np.asarray(X.diagonal(), dtype=np.float64)
         X = self.mapped(X)
-        if _of_gaussian_process(self.metric):
+        if isinstance(self.metric, KernelSum):
+            values = self.metric.diag(X)
+        elif _of_gaussian_process(self.metric):
             values = np.asarray(self.metric.diag(_dense(X)), dtype=np.float64)
         elif isinstance(self.metric, str):
             values = self._named_diagonal(X)
         else:
-            rows = (X[[i]] if is_sparse(X) else X[i] for i in range(X.shape[0]))
+            rows = X[:, 0] if X.dtype == object else (X[[i]] if is_sparse(X) else X[i] for i in range(X.shape[0]))
             values = np.array([self.metric(row, row, **self.parameters) for row in rows], dtype=np.float64)
         return self._finite(values, X, None)
 
@@ -332,6 +382,11 @@ class Kernel:
 def takes_sparse(metric: KernelLike) -> bool:
     """Whether X may be sparse: scikit-learn's Gaussian-process kernels take dense rows only."""
     return not _of_gaussian_process(metric)
+
+
+def takes_objects(metric: KernelLike) -> bool:
+    """Whether items may be other things than rows of numbers, such as strings and sets."""
+    return not (isinstance(metric, (str, KernelSum)) or getattr(metric, "requires_vector_input", False))
 
 
 def _of_gaussian_process(metric: KernelLike) -> TypeGuard[GaussianProcessKernel]:
@@ -440,7 +495,7 @@ def _narrow(X: Matrix) -> Matrix:
 def _dense(X: Matrix) -> Float:
     if is_sparse(X):
         raise InvalidInputError("a Gaussian-process kernel takes dense X only, got a sparse matrix")
-    return np.asarray(X, dtype=np.float64)
+    return np.asarray(X[:, 0]) if X.dtype == object else np.asarray(X, dtype=np.float64)
 
 
 # Exponential ----------------------------------------------------------------------------------------------------------
@@ -685,6 +740,60 @@ def check_precomputed(K: Matrix) -> None:
             f"the precomputed kernel is indefinite: its leading {negative} × {negative} part has a negative "
             f"eigenvalue; {ADVICE}"
         )
+
+
+def repair_similarity(S: Any, method: Literal["clip", "shift"] = "clip") -> tuple[Float, tuple[str, ...]]:
+    r"""Make a kernel of a square matrix of similarities: symmetric and positive semidefinite.
+
+    A matrix that is both up to rounding stays as it is. O(m³) time, O(m²) memory.
+
+    Parameters
+    ----------
+    S : array-like, shape (m, m)
+        Similarities. Where S and its transpose differ, their mean is taken.
+    method : {"clip", "shift"}, default="clip"
+        Negative eigenvalues become 0, which is the nearest kernel, or the lowest is subtracted from all, which changes
+        the similarity of each object to itself only.
+
+    Returns
+    -------
+    K : ndarray, shape (m, m)
+    notes : tuple of str
+        What was changed, in words.
+
+    Examples
+    --------
+    >>> from kernelrank.kernels import repair_similarity
+    >>> K, notes = repair_similarity([[1.0, 1.2], [1.0, 1.0]], "shift")
+    >>> K.round(3).tolist()
+    [[1.1, 1.1], [1.1, 1.1]]
+    >>> print(*notes, sep="\n")
+    S is not symmetric: it and its transpose differ by up to 0.2; their mean is used
+    1 of 2 eigenvalues is negative, down to -0.1 beside a largest of 2.1: 0.1 was added to the diagonal
+    """
+    if method not in ("clip", "shift"):
+        raise InvalidInputError(f"method must be 'clip' or 'shift', got {method!r}")
+    K = np.array(S, dtype=np.float64)
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or not np.isfinite(K).all():
+        raise InvalidInputError(f"expected a square matrix of finite similarities; got shape {K.shape}")
+    notes = []
+    gap, scale = float(np.abs(K - K.T).max(initial=0.0)), float(np.abs(K).max(initial=0.0))
+    if gap > 1e-12 * scale:
+        notes.append(f"S is not symmetric: it and its transpose differ by up to {gap:.3g}; their mean is used")
+    K = K if gap == 0 else (K + K.T) / 2
+    if not negative_part(K.copy(), 10 * float(np.finfo(np.float64).eps)):
+        return K, tuple(notes)
+    values, vectors = np.linalg.eigh(K)
+    count = int(np.count_nonzero(values < -1e-12 * abs(values[-1])))
+    told = f"{count} of {len(K)} eigenvalues {'is' if count == 1 else 'are'} negative, down to {values[0]:.3g}"
+    told += f" beside a largest of {values[-1]:.3g}: "
+    if method == "clip":
+        K = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        notes.append(f"{told}{'it' if count == 1 else 'they'} became 0")
+    else:
+        K[np.diag_indices_from(K)] -= values[0]
+        notes.append(f"{told}{-values[0]:.3g} was added to the diagonal")
+    return (K + K.T) / 2, tuple(notes)
 
 
 def check_symmetric(K: Matrix) -> None:

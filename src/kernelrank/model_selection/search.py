@@ -175,6 +175,7 @@ class HoldoutScoring:
         *,
         joint: bool = False,
         event: NDArray[np.bool_] | None = None,
+        entry: Float | None = None,
     ) -> None:
         if plan.name == "leave_pair_out" and event is not None:
             raise InvalidInputError(
@@ -191,7 +192,7 @@ class HoldoutScoring:
         self.plan, self.scoring, self.truth, self.queries, self.loss = plan, scoring, truth, queries, loss
 
         self.joint = joint and scoring is None
-        self.event = event
+        self.event, self.entry = event, entry
 
     def outputs(self) -> list[int | slice]:
         """Return what is measured: each output by itself, or all together."""
@@ -236,7 +237,8 @@ class HoldoutScoring:
             items, truth, scores = items[scored], truth[scored], scores[scored]
         codes = None if self.queries is None else self.queries.codes[items]
         if self.event is not None:
-            truth = event_times(truth, self.event[items])
+            entry = None if self.entry is None else self.entry[items]
+            truth = event_times(truth, self.event[items], entry=entry)
         columns = np.moveaxis(scores, -1, 0)
         if isinstance(self.scoring, Measure):
             sign = 1.0 if self.scoring.higher_is_better else -1.0
@@ -447,7 +449,7 @@ class AlphaSearch(KernelLearner):
         queries = None if qid is None else every
         classes = is_classifier(self)
         seed = 0 if self.random_state is None else self.random_state
-        event = graphs[0][1].event
+        event, entry = graphs[0][1].event, graphs[0][1].entry
         plan = HoldoutPlan.of(
             self.cv,
             X,
@@ -477,7 +479,9 @@ class AlphaSearch(KernelLearner):
                 keep_spectra=given is None,
                 distances=distances,
             )
-            judge = HoldoutScoring(plan, scoring, data.truth, queries, self._loss(), joint=classes, event=event)
+            judge = HoldoutScoring(
+                plan, scoring, data.truth, queries, self._loss(), joint=classes, event=event, entry=entry
+            )
             grid = AlphaGrid.of(AUTO, data.features, unlabelled) if given is None else AlphaGrid.given(given[number])
             candidates.search(grid, partial(measure, plan, judge, data))
             learners.append(data.learner)
@@ -553,14 +557,18 @@ class AlphaSearch(KernelLearner):
 
     def _settings(self, X: Matrix | None = None) -> list[dict[str, Any]]:
         """List the kernel parameters to try; those of ``kernel="auto"`` for X, whose metric was fixed before."""
+        settings = [{}] if self.kernel_grid is None else list(ParameterGrid(self.kernel_grid))
         if self._chooses_kernel:
-            if self.kernel_grid is not None or self.gamma is not None:
+            if self.gamma is not None or (
+                self.kernel_grid is not None and any("kernel" not in one for one in settings)
+            ):
                 raise InvalidInputError(
-                    "kernel='auto' has candidates of its own: leave gamma and kernel_grid out, or give a kernel by name"
+                    "kernel='auto' has candidates of its own: leave gamma out, and name the kernel in each entry of "
+                    "kernel_grid, such as {'kernel': ['poly'], 'degree': [2]}, which is tried as well"
                 )
             assert X is not None
-            return auto_settings(self.kernel_, X, 0 if self.random_state is None else self.random_state)
-        settings = [{}] if self.kernel_grid is None else list(ParameterGrid(self.kernel_grid))
+            own = auto_settings(self.kernel_, X, 0 if self.random_state is None else self.random_state)
+            settings = [*own, *(one for one in settings if one)]
         for setting in settings:
             for name in setting:
                 if name not in KERNEL_PARAMETERS:
@@ -653,6 +661,13 @@ def _mean(values: Float) -> Float:
     return means
 
 
+def first_of_best(values: Float) -> Index:
+    """Return the place of the first of the highest values, along the last axis, of which rounding decides none."""
+    best = values.max(axis=-1, keepdims=True)
+    equal = np.isnan(values) | (values == best) | (values >= best - 1e-10 * np.abs(best))
+    return np.asarray(equal.argmax(axis=-1))
+
+
 class Candidates:
     """All candidates tried, the best one, and its held-out scores; those of the others are not kept."""
 
@@ -681,9 +696,9 @@ class Candidates:
     def add(self, grid: AlphaGrid, found: Measured) -> None:
         """Take the next kernel, whose alphas are measured already."""
         rows = self._rows(found)
-        places = rows.argmax(axis=1)
+        places = first_of_best(rows)
         score = float(rows[np.arange(len(rows)), places].mean())
-        if score > self.score:
+        if score > self.score and first_of_best(np.array([self.score, score])) == 1:
             self.number, self.score, self.places = len(self.measured), score, places
             if found.scores is not None:
                 outputs = np.arange(found.scores.shape[1])
@@ -746,7 +761,7 @@ class Candidates:
         tried = {
             one["gamma"]: float(self._rows(found).max(axis=1).mean())
             for one, found in zip(self.settings, self.measured, strict=True)
-            if one["kernel"] == name and best is not None
+            if one["kernel"] == name and isinstance(best, float) and isinstance(one.get("gamma"), float)
         }
         edge = edge_of(np.array(list(tried)), np.array(list(tried.values()))) if tried else 0
         if edge:

@@ -130,7 +130,7 @@ n_features_in_
     (True, True)
     """
 
-    __metadata_request__fit: ClassVar = {"qid": True, "event": True}
+    __metadata_request__fit: ClassVar = {"qid": True, "event": True, "entry": True}
     __metadata_request__score: ClassVar = {"qid": True, "event": True}
     _takes_events = True
     _plain = RankRLS
@@ -191,7 +191,9 @@ n_features_in_
         self.ties: Ties = ties
         self.query_weight: QueryWeight = query_weight
 
-    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, event: Any = None, entry: Any = None
+    ) -> Self:
         """Choose alpha by cross-validation, and fit with it.
 
         Parameters
@@ -208,6 +210,9 @@ n_features_in_
             Whether the event, such as death, happened at the time in y. Otherwise the time is censored: the
             item is only known to last longer. y may also be a structured array of events and
             times, or a data frame with both as columns. Two columns of a plain array are two outputs.
+        entry : array-like, shape (m,), optional
+            When each item came under observation (left truncation): an event is compared with those who had entered
+            before it. At most twice the time of a fit without; leaving items out refits, or takes whole strata.
 
         Returns
         -------
@@ -224,7 +229,7 @@ n_features_in_
         >>> model.best_score_ > 0.6, int(np.argmax(np.abs(model.coef_)))
         (True, 0)
         """
-        super().fit(X, scores_or_times(y, event), qid=qid, sample_weight=sample_weight)
+        super().fit(X, scores_or_times(y, event, entry), qid=qid, sample_weight=sample_weight)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -19,7 +19,9 @@ from kernelrank import (
     permutation_test,
     save,
 )
+from kernelrank.base.labels import Queries
 from kernelrank.data import event_times
+from kernelrank.errors import InvalidInputError
 from kernelrank.kernels import Kernel
 from kernelrank.model_selection.metric_search import gradients
 
@@ -32,17 +34,15 @@ UNWEIGHTED = "columns are standardised, and median distances computed, without s
 
 @parametrize_with_checks(
     [
-        MetricRankRLSCV(rounds=1, cv=2),
-        MetricRLSCV(rounds=1, cv=2),
-        MetricRLSClassifierCV(rounds=1, cv=2),
-        RankRLSCV(kernel="auto"),
-        RLSClassifierCV(kernel="auto"),
+        MetricRankRLSCV([1.0], rounds=1, cv=2),
+        MetricRLSCV([1.0], rounds=1, cv=2),
+        MetricRLSClassifierCV([1.0], rounds=1, cv=2),
+        RankRLSCV([0.1, 1.0], kernel="auto", cv=3),
+        RLSClassifierCV([0.1, 1.0], kernel="auto"),
         RankRLS(kernel="laplacian", metric="variance"),
     ],
-    expected_failed_checks=lambda estimator: {
-        f"check_sample_weight_equivalence_on_{form}_data": UNWEIGHTED
-        for form in ("dense", "sparse")
-        if not isinstance(estimator, (MetricRLSCV, MetricRLSClassifierCV))
+    expected_failed_checks=lambda _: {
+        f"check_sample_weight_equivalence_on_{form}_data": UNWEIGHTED for form in ("dense", "sparse")
     },
 )
 def test_scikit_learn_check(estimator, check):
@@ -70,7 +70,7 @@ def test_gradients_equal_central_differences(name, offset):
     np.testing.assert_allclose(gradients(kernel, sparse.csr_array(new - offset), shift, a), found, atol=1e-8)
 
 
-def slow_metric(model, X, kernel, gamma, metric, kept, alpha, y, qid, weight):
+def slow_metric(X, kernel, gamma, metric, kept, alpha, y, qid, weight):
     """Refit outside a fold with a metric, and return the next metric from differences of its predictions."""
     options = {} if qid is None else {"qid": qid[kept]}
     plain = RankRLS(alpha, kernel=kernel, gamma=gamma, metric=metric)
@@ -116,7 +116,7 @@ def test_scores_of_a_fold_come_from_a_metric_that_was_refitted_without_it(kernel
         for number, held in enumerate([*folds, np.zeros(0, dtype=int)]):
             kept = np.setdiff1d(np.arange(48), held)
             expected = slow_metric(
-                None, X, kernel, first.setting["gamma"], 1 / X.var(axis=0), kept, first.alpha, y, qid, weight
+                X, kernel, first.setting["gamma"], 1 / X.var(axis=0), kept, first.alpha, y, qid, weight
             )
             np.testing.assert_allclose(metrics[number], expected, rtol=1e-5, atol=1e-9)
             if len(held) == 0:
@@ -196,6 +196,123 @@ def test_other_tasks(tmp_path):
         new = sparse.csr_array(X) if name == "sparse" else X
         assert np.array_equal(load(tmp_path / f"{name}.krank").predict(new), model.predict(new)), name
     assert fitted["classifier"].predict(X).shape == (60,)
+
+
+@pytest.mark.parametrize("queries", [False, True])
+@pytest.mark.parametrize("basis", [None, 25])
+def test_a_search_on_a_sample_is_judged_by_items_without_a_part_in_it(queries, basis, monkeypatch, tmp_path):
+    """The rounds see their sample alone; the last scores equal a refit without the items that judge the basis."""
+    from kernelrank.model_selection import metric_search
+
+    monkeypatch.setattr(metric_search, "BASES", (10, 30))
+    X, y, qid = items(150, seed=4)
+    qid = np.arange(150) % 30 if queries else None
+    options = {} if qid is None else {"qid": qid}
+    search = MetricRankRLSCV(ALPHAS, rounds=1, cv=3, search_items=60, basis=basis, random_state=1)
+    few, held = search._sample(150, None if qid is None else Queries.from_labels(qid, 150))
+    assert len(few) == 60
+    assert not np.intersect1d(few, held).size
+    model = search.fit(X, y, **options)
+    inner = MetricRankRLSCV(ALPHAS, rounds=1, cv=3, random_state=1)
+    inner.fit(X[few], y[few], **({} if qid is None else {"qid": qid[few]}))
+    np.testing.assert_allclose(model.metric_, inner.metric_, rtol=1e-12)
+    assert (model.kernel_.metric, model.gamma_, model.n_search_items_) == (inner.kernel_.metric, inner.gamma_, 60)
+    assert np.array_equal(np.flatnonzero(~np.isnan(model.holdout_scores_)), held)
+    kept = np.setdiff1d(np.arange(150), held)
+    own = np.searchsorted(kept, model.basis_[np.isin(model.basis_, kept)])
+    plain = RankRLS(model.alpha_, kernel=model.kernel_.metric, gamma=model.gamma_, metric=model.metric_, basis=own)
+    plain.fit(X[kept], y[kept], **({} if qid is None else {"qid": qid[kept]}))
+    np.testing.assert_allclose(model.holdout_scores_[held], plain.predict(X[held]), rtol=1e-8, atol=1e-9)
+    again = RankRLS(model.alpha_, kernel=model.kernel_.metric, gamma=model.gamma_, metric=model.metric_)
+    again.set_params(basis=model.basis_).fit(X, y, **options)
+    np.testing.assert_allclose(model.predict(X), again.predict(X), rtol=1e-8, atol=1e-9)
+    sizes = None if basis is not None else model.basis_scores_[:, 0].tolist()
+    assert sizes in (None, [10.0], [10.0, 30.0])
+    assert basis is not None or (model.best_score_ == model.basis_scores_[-1, 1] and len(model.basis_) == sizes[-1])
+    save(model, tmp_path / "model.krank")
+    assert np.array_equal(load(tmp_path / "model.krank").predict(X), model.predict(X))
+    model.fit(X[:50], y[:50])
+    assert (model.n_search_items_, model.basis_scores_) == (50, None)
+
+
+def test_classes_and_times_of_a_sample():
+    X, y, _ = items(90)
+    model = MetricRLSClassifierCV(ALPHAS, rounds=1, cv=3, search_items=40).fit(X, np.digitize(y, [-0.5, 0.5]))
+    assert model.n_search_items_ == 40
+    assert model.score(X, np.digitize(y, [-0.5, 0.5])) > 0.6
+    times = event_times(np.exp(y), np.arange(90) % 3 > 0)
+    assert MetricRankRLSCV(ALPHAS, rounds=0, cv=3, search_items=40).fit(X, times).n_search_items_ == 40
+    few = MetricRankRLSCV(ALPHAS, rounds=0, cv=2, search_items=40).fit(X, y, qid=np.arange(90) % 2)
+    assert few.n_search_items_ == 90  # two queries cannot be divided
+
+
+def preferences(m=40, n_pairs=150, seed=0):
+    X, y, _ = items(m, seed=seed)
+    pairs = np.random.default_rng(seed).integers(0, m, (n_pairs, 2))
+    pairs = pairs[y[pairs[:, 0]] > y[pairs[:, 1]]]
+    return X, pairs, 1.0 + np.arange(len(pairs)) % 2
+
+
+@pytest.mark.parametrize("basis", [None, 15])
+def test_a_fold_of_preferences_changes_neither_its_metric_nor_its_differences(basis, monkeypatch):
+    """The scores of a fold equal refits with the metric of the fold, whichever way its own preferences point."""
+    from kernelrank.model_selection import metric_search
+
+    X, pairs, weight = preferences()
+    groups, seen, original = np.arange(len(pairs)) % 3, [], metric_search._Rounds._try
+
+    def spy(self, setting, metrics):
+        found = original(self, setting, metrics)
+        seen.append((found, metrics, self.folds, self.basis))
+        return found
+
+    monkeypatch.setattr(metric_search._Rounds, "_try", spy)
+    model = MetricRankRLSCV([1.0], rounds=1, cv=3, basis=basis, random_state=0)
+    model.fit_pairs(X, pairs, weight=weight, groups=groups)
+    first, seen = seen, []
+    turned = pairs.copy()
+    held = first[0][2][1][:4]
+    turned[held] = turned[held][:, ::-1]
+    compared = 0
+    for found, metrics, folds, own_basis in first:
+        start = 0
+        for metric, fold in zip(metrics, folds, strict=False):
+            kept = np.delete(np.arange(len(pairs)), fold)
+            setting = {name: value for name, value in found.setting.items() if name != "round"}
+            plain = RankRLS(1.0, metric=metric, basis=own_basis, **setting).fit_pairs(
+                X, pairs[kept], weight=weight[kept]
+            )
+            f = plain.predict(X)
+            expected = f[pairs[fold, 0]] - f[pairs[fold, 1]]
+            ours = found.scores[start : start + len(fold), 0]
+            np.testing.assert_allclose(ours, expected, rtol=1e-7, atol=1e-8)
+            start += len(fold)
+    MetricRankRLSCV([1.0], rounds=1, cv=3, basis=basis, random_state=0).fit_pairs(
+        X, turned, weight=weight, groups=groups
+    )
+    for (before, metrics, _, _), (after, others, _, _) in zip(first, seen, strict=True):
+        if before.setting == after.setting:  # another fold may have led to another gamma: a choice, not a leak
+            np.testing.assert_allclose(metrics[1], others[1], rtol=1e-8)
+            compared += before.setting["round"]
+    assert compared > 0
+
+
+def test_preferences_have_their_scale_folds_and_errors():
+    X, pairs, weight = preferences()
+    model = MetricRankRLSCV(rounds=1, cv=4).fit_pairs(X, pairs, weight=weight)
+    auto = RankRLSCV(kernel="auto").fit_pairs(X, pairs, weight=weight)
+    assert model.best_score_ > 0.6
+    assert model.holdout_scores_ is None
+    assert model.alphas_[0] < auto.alpha_ < model.alphas_[-1]
+    twice = MetricRankRLSCV(rounds=1, cv=4).fit_pairs(
+        X, np.repeat(pairs, 2, axis=0), groups=np.arange(2 * len(pairs)) // 2
+    )
+    assert twice.best_score_ > 0.6
+    for options in ({"cv": [([0], [1])]}, {"scoring": "auc"}):
+        with pytest.raises(InvalidInputError, match="folds of preferences"):
+            MetricRankRLSCV(**options).fit_pairs(X, pairs)
+    with pytest.raises(InvalidInputError, match="zero weight"):
+        MetricRankRLSCV([1.0], rounds=0, cv=2).fit_pairs(X, pairs[:6], magnitude=np.zeros(6), weight=np.ones(6))
 
 
 def test_hold_outs_refit_everything():
