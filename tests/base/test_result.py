@@ -25,6 +25,7 @@ from kernelrank.metrics import (
     preference_agreement,
     sensitivity_at,
 )
+from kernelrank.model_selection import risk_coefficients
 from kernelrank.relations import RelationExtractor, cross_validate, evaluate_on, make_corpus
 from kernelrank.report import ROCDisplay, explain
 from tests.report.html_page import HTMLPage
@@ -72,6 +73,9 @@ def results():
         dyadic_concordance(Y, kr.dyadic_holdout(kr.KroneckerRLS(), X[:6], X[6:11], Y)),
         kr.selection_curve(kr.GreedyRankRLS(2), X, scores, n_repeats=1, random_state=0),
         kr.selection_stability(kr.GreedyRankRLS(1), X, scores, n_subsamples=4, random_state=0),
+        kr.estimate_risk(kr.RankRLS(), X, y == "well"),
+        risk_coefficients(kr.RankRLS(), X, times, event=event, feature_names=["a", ATTACK, "c"]),
+        kr.learning_curve(kr.RankRLS(), X, y == "well"),
         ScoreComparison.normal(X[:, 0], np.abs(X[:, 1]), f"posterior {ATTACK}"),
     ]
     return {type(one).__name__: one for one in made}
@@ -102,6 +106,9 @@ NAMES = [
     "DyadicConcordance",
     "SelectionCurve",
     "SelectionStability",
+    "RiskEstimate",
+    "RiskCoefficients",
+    "LearningCurve",
 ]
 
 

@@ -204,7 +204,7 @@ def _of_format(format, damage, lines, with_line) -> Iterator[Damage]:
         yield damage("a comment", with_line(b"# nothing"))
         yield damage("another delimiter", b"\n".join([lines[0], *(line.replace(mark, b";") for line in lines[1:])]))
     elif format == "pairs":
-        yield damage("preferred to itself", with_line(b"d1 d1 0.5 1"))
+        yield damage("preferred to itself", with_line(b"d1 d1 0.5 1"), "read")
         yield damage("a negative magnitude", with_line(b"d1 d2 -0.5 1"))
         yield damage("a field is empty", with_line(b"d1,,0.5,1"))
     elif format == "votes":

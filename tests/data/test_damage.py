@@ -16,8 +16,8 @@ DAMAGES = [(format, damage) for format in FORMATS for damage in damages(format)]
 # What concerns a file as a whole has no line: nothing in it, no such column, damaged compression.
 WHOLE = (
     "the file is empty|the file has no|the compressed data is damaged|(?:not|got) a Parquet file|looks? like|"
-    "a JSON file: expected|could each be the |a zip file, as Excel|Parquet files are compressed inside|"
-    "there is no column"
+    "expected JSON|could each be the |a zip file, as Excel|a JSON file: |Parquet files are compressed inside|"
+    "there is no column|[0-9,]+ invalid votes: [0-9]"
 )
 
 

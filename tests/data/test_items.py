@@ -138,11 +138,18 @@ class TestTarget:
             ("no yes", ("no", "yes"), "by their meaning"),
             ("TRUE FALSE", ("FALSE", "TRUE"), "by their meaning"),
             ("M B", ("B", "M"), "by their meaning"),
-            ("F M", ("F", "M"), "as 'M' sorts last"),
+            ("F M", ("F", "M"), "as 'M' is rarer"),
             ("healthy sick", ("healthy", "sick"), "by their meaning"),
-            ("ALL AML", ("ALL", "AML"), "as 'AML' sorts last"),
-            ("t n", ("n", "t"), "as 't' sorts last"),
-            ("a B", ("B", "a"), "as 'a' sorts last"),
+            ("AML ALL", ("AML", "ALL"), "as 'ALL' is rarer"),
+            ("t n", ("t", "n"), "as 'n' is rarer"),
+            ("survived died", ("survived", "died"), "by their meaning"),
+            ("ckd notckd", ("notckd", "ckd"), "by their meaning"),
+            ("Ja Nein", ("Nein", "Ja"), "by their meaning"),
+            ("Non Oui", ("Non", "Oui"), "by their meaning"),
+            ("Sí No", ("No", "Sí"), "by their meaning"),
+            ("überlebt verstorben", ("überlebt", "verstorben"), "by their meaning"),
+            ("décédé vivant", ("vivant", "décédé"), "by their meaning"),
+            ("s n", ("n", "s"), "by their meaning"),
         ],
     )
     def test_two_words(self, read, words, classes, reason):
@@ -151,11 +158,15 @@ class TestTarget:
         items = read(text, guess_positive=True)
         assert items.classes == classes
         assert items.y.tolist() == [float(word == classes[1]) for word in (first, second, first)]
-        assert items.notes[-1] == f"the target {classes[1]!r} is 1 and {classes[0]!r} is 0, {reason}"
+        assert (
+            items.notes[-1]
+            == f"the target {classes[1]!r} is 1 and {classes[0]!r} is 0, {reason} (--positive {classes[0]} reverses it)"
+        )
         # Without a guess it is the word that sorts last, as everywhere in Python.
         items = read(text)
         assert items.classes == tuple(sorted((first, second)))
-        assert items.notes[-1].endswith(f"as {items.classes[1]!r} sorts last")
+        told = f"as {items.classes[1]!r} sorts last (pos_label={items.classes[0]!r} reverses it)"
+        assert items.notes[-1].endswith(told)
         assert items.positive_reason == "it sorts last"
 
     def test_positive(self, read):

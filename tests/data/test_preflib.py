@@ -111,7 +111,7 @@ def test_items_of_another_file():
         (preflib("toi", "9" * 30 + ": 1,2"), "expected a count and a ranking"),
         (preflib("wmd", "1,2"), "line 10: '1,2': expected two items and a weight"),
         (preflib("wmd", "1,2,-1"), "expected two items and a weight"),
-        (preflib("wmd", "1,1,2"), "item 1 is preferred to itself"),
+        (preflib("wmd", "1,1,2"), "the file has no preferences"),
         (preflib("soi", "1: 1", "2: 2"), "no preferences: each ranking names a single item"),
         (preflib("soi", "1: 1,2", names=("a", "b", "a")), "line 9: two items are called 'a'"),
         (preflib("soi", "1: 1,2", names=("a", "")), "expected a new number and a name"),

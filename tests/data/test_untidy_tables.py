@@ -193,3 +193,56 @@ class TestTextOfSpreadsheets:
         (tmp_path / "a.csv").write_text(f"sep={mark}\ny{mark}a\n1{mark}3\n0{mark}x\n1{mark}4\n0{mark}5\n")
         with pytest.raises(FileFormatError, match="line 4, column 'a': 'x' is not a number"):
             read_table(tmp_path / "a.csv")
+
+
+class TestWhichColumns:
+    rows = tuple(f"{n % 2}|{n + 1}|{4711 + 7 * n}|{20 + (7 * n) % 11 + n % 2}|{5 + (n * n) % 7}" for n in range(24))
+
+    @pytest.mark.parametrize("name", ["PatientID", "MRN", "lab_no", "Sample Nr", "caseId", "Nummer"])
+    def test_what_is_called_an_id_is_no_feature(self, read, name):
+        items = read(f"y|a|{name}|age|bmi", *self.rows, groups="")
+        assert items.feature_names == ("a", "age", "bmi")
+        assert f"left out, because they look like ids: {name!r}; name them as features to use them" in items.notes
+        named = read(f"y|a|{name}|age|bmi", *self.rows, groups="", features=["age", name])
+        assert named.feature_names == ("age", name)
+
+    def test_a_first_column_that_numbers_the_rows(self, read):
+        rows = ["|".join([*row.split("|")[1:], row[0]]) for row in self.rows]
+        items = read("line|size|age|bmi|y", *rows)
+        assert items.feature_names == ("size", "age", "bmi")
+        assert read("line|size|age|bmi|y", *rows[1::3]).feature_names == ("line", "size", "age", "bmi")
+
+    def test_values_that_repeat_or_have_decimals_are_features(self, read):
+        rows = [f"{row % 2}|{row % 5}|{row}.5" for row in range(24)]
+        assert read("y|stage_no|dose_no", *rows).feature_names == ("stage_no", "dose_no")
+
+    def test_a_column_that_predicts_the_target_alone_is_noted(self, read):
+        rows = [f"{row}|{100 + 10 * (row.startswith('1'))}" for row in self.rows]
+        items = read("y|a|nr|age|bmi|treated", *rows, features=["age", "bmi", "treated"])
+        (note,) = [note for note in items.notes if "alone" in note]
+        assert note == (
+            "'treated' alone predicts the target (AUC of at least 0.99): is it known before the target? If not, leave "
+            "it out with exclude"
+        )
+        scores = read("score|days|bmi", *(f"{row * row}|{3 * row + 1}|{row % 5}" for row in range(24)))
+        assert any(note.startswith("'days' alone predicts the target (rank correlation") for note in scores.notes)
+        assert not any("alone" in note for note in read("y|a|b", *(f"{n % 2}|{n}|{n % 3}" for n in range(24))).notes)
+
+    @pytest.mark.parametrize(
+        ("words", "positive"),
+        [
+            (("survived", "died"), "died"),
+            (("ckd", "notckd"), "ckd"),
+            (("Ja", "Nein"), "Ja"),
+            (("oui", "non"), "oui"),
+            (("sano", "malato"), "malato"),
+            (("vivo", "fallecido"), "fallecido"),
+        ],
+    )
+    def test_outcomes_in_words(self, read, words, positive):
+        rows = [f"{words[row % 2]}|{row % 7}" for row in range(12)]
+        items = read("outcome|age", *rows, guess_positive=True)
+        other = next(word for word in words if word != positive)
+        assert items.classes == (other, positive)
+        note = f"the target {positive!r} is 1 and {other!r} is 0, by their meaning (--positive {other} reverses it)"
+        assert note in items.notes

@@ -431,7 +431,7 @@ def _read_set(held: object, number: int, n_items: int) -> Index:
 # columns, one of bool and one of numbers, is turned into such an array.
 
 
-def event_times(time: Any, event: Any = None, *, weight: Any = None) -> Any:
+def event_times(time: Any, event: Any = None, *, weight: Any = None, entry: Any = None) -> Any:
     """Combine times and events into one structured array, to pass as y to `fit` and the measures.
 
     Parameters
@@ -445,11 +445,14 @@ def event_times(time: Any, event: Any = None, *, weight: Any = None) -> Any:
     weight : array-like, shape (m,), optional
         Event weights, such as the inverse probability of censoring; they multiply all pairs that an event is the
         earlier item of, and must be equal for tied events of a stratum. Those of censored items are not used.
+    entry : array-like, shape (m,), optional
+        When each item came under observation (left truncation), before its time. An event is compared with those who
+        had entered before it.
 
     Returns
     -------
     ndarray, structured, shape (m,), or `time`
-        With the fields "event", "time" and, if given, "weight".
+        With the fields "event", "time" and, if given, "weight" and "entry".
 
     Notes
     -----
@@ -462,14 +465,19 @@ def event_times(time: Any, event: Any = None, *, weight: Any = None) -> Any:
     """
     columns = _two_columns(time)
     if event is None:
-        return time if columns is None else event_times(*columns, weight=weight)
+        if entry is not None and columns is None:
+            raise InvalidInputError("entry needs event=, which says whether the event happened at each time.")
+        return time if columns is None else event_times(*columns, weight=weight, entry=entry)
     if is_structured(time) or columns is not None:
         raise InvalidInputError("Expected event=None where y has the events already; got both. Leave one of them out.")
     times = _numbers(time, "the times")
     events = check_events(event, len(times))
     kinds: list[tuple[str, Any]] = [("event", np.bool_), ("time", np.float64)]
-    result = np.empty(len(times), dtype=kinds + ([] if weight is None else [("weight", np.float64)]))
+    given = [name for name, values in (("weight", weight), ("entry", entry)) if values is not None]
+    result = np.empty(len(times), dtype=kinds + [(name, np.float64) for name in given])
     result["event"], result["time"] = events, times
+    if entry is not None:
+        result["entry"] = _check_entry(entry, times)
     if weight is not None:
         result["weight"] = _check_weight(weight, len(times))
     return result
@@ -539,16 +547,30 @@ def _check_weight(weight: Any, n_items: int) -> Float:
     return values
 
 
+def _check_entry(entry: Any, times: Float) -> Float:
+    values = _numbers(entry, "the entry times")
+    if len(values) != len(times) or np.isnan(values).any():
+        raise InvalidInputError(f"Expected one entry time for each of {len(times)} items; got {len(values)}.")
+    if np.any(values >= times):
+        place = int(np.argmax(values >= times))
+        raise InvalidInputError(
+            f"Expected each entry before the time; got entry {values[place]:g} and time {times[place]:g} for item "
+            f"{place}."
+        )
+    return values
+
+
 @dataclass(frozen=True)
 class Lifetimes:
     """Times with events, read from a structured array.
 
-    Shapes: time (m,), event (m,), weight (m,).
+    Shapes: time (m,), event (m,), weight, entry (m,).
     """
 
     time: Float
     event: NDArray[np.bool_]
     weight: Float | None = None
+    entry: Float | None = None
 
     @classmethod
     def of(cls, y: NDArray[Any], *, n_items: int | None = None, allow_missing: bool = False) -> Lifetimes:
@@ -560,7 +582,7 @@ class Lifetimes:
         allow_missing: Whether a time may be NaN.
         """
         names = list(y.dtype.names or ())
-        others = [name for name in names if name != "weight" or len(names) < 3]
+        others = [name for name in names if name not in ("weight", "entry") or len(names) < 3]
         events = [name for name in others if y.dtype[name] == np.bool_]
         times = [name for name in others if y.dtype[name].kind in "fiu"]
         if y.ndim != 1 or len(others) != 2 or len(events) != 1 or len(times) != 1:
@@ -575,8 +597,10 @@ class Lifetimes:
         if wrong.any():
             place = int(np.argmax(wrong))
             raise InvalidInputError(f"Expected finite times; got {time[place]} for item {place}.")
-        weight = _check_weight(y["weight"], len(y)) if len(names) > 2 else None
-        return cls(time, np.ascontiguousarray(y[events[0]]), weight)
+        more = names if len(names) > 2 else []
+        weight = _check_weight(y["weight"], len(y)) if "weight" in more else None
+        entry = _check_entry(y["entry"], time) if "entry" in more else None
+        return cls(time, np.ascontiguousarray(y[events[0]]), weight, entry)
 
     def nothing_to_compare(self, n_queries: int, cost: str) -> str:
         """Return why no order is known."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from copy import deepcopy
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
@@ -34,6 +35,13 @@ FilePath: TypeAlias = str | os.PathLike[str]
 def is_path(X: object) -> TypeGuard[FilePath]:
     """Return whether X is a path instead of items."""
     return isinstance(X, (str, os.PathLike))
+
+
+def refuse_file_options(**given: Any) -> None:
+    """Raise an error for options that only files have."""
+    for name, value in given.items():
+        if value is not None and len(value):
+            raise InvalidInputError(f"{name} is for files: X is in memory. Choose its columns, or impute it, before")
 
 
 def mapped(X: Any) -> Any:
@@ -72,6 +80,7 @@ def check_items(
     formats: tuple[str, ...] | bool,
     least: int = 1,
     finite: bool = True,
+    objects: bool = False,
 ) -> Matrix:
     """Return items as an array or sparse matrix of float64 or float32.
 
@@ -84,7 +93,11 @@ def check_items(
     least: How many items there must be.
     finite: Whether NaN and infinities are refused here. A caller that sees them in its results can look for them then,
     with `refuse_infinite`, and so saves a pass over X.
+    objects: Whether items may be other things than rows of numbers, for a kernel that takes them: one column of copies.
     """
+    column = _object_column(X) if objects else None
+    if column is not None:
+        return _keep_objects(estimator, column, least, reset=reset)
     _refuse_too_wide(X)
     items = validate_data(
         estimator,
@@ -101,6 +114,55 @@ def check_items(
     if summed is not items and not np.all(np.isfinite(summed.data)):
         raise InvalidInputError("X has duplicate sparse entries whose sum overflows")
     return summed
+
+
+def _object_column(X: Any) -> NDArray[Any] | None:
+    """Return strings, sets, sequences and other things as one column of objects; None for rows of numbers."""
+    if hasattr(X, "to_numpy") and not hasattr(X, "columns"):
+        X = X.to_numpy()
+    if isinstance(X, np.ndarray):
+        one_column = X.dtype.kind in "OUS" and (X.ndim == 1 or X.shape[1:] == (1,))
+        things = X.reshape(-1).tolist() if one_column else []
+        return None if all(isinstance(thing, Real) for thing in things) else _column_of(things)
+    if not isinstance(X, (list, tuple)) or len(X) == 0:
+        return None
+    if not isinstance(X[0], (str, bytes)):
+        try:
+            read = np.asarray(X)
+        except ValueError:  # sequences of different lengths
+            return _column_of(X)
+        if read.dtype.kind in "biufc" and read.ndim < 3:
+            return None
+    return _column_of(X)
+
+
+def _column_of(things: Sequence[Any]) -> NDArray[Any]:
+    column = np.empty((len(things), 1), dtype=object)
+    for number, thing in enumerate(things):
+        if thing is None or (isinstance(thing, float) and np.isnan(thing)):
+            raise InvalidInputError(f"X[{number}] is missing: a kernel compares items that are there")
+        column[number, 0] = thing
+    return column
+
+
+def _keep_objects(estimator: Any, column: NDArray[Any], least: int, *, reset: bool) -> NDArray[Any]:
+    """Return the objects, at a fit as copies; their one column is what `n_features_in_` says."""
+    name = type(estimator).__name__
+    if len(column) < least:
+        raise InvalidInputError(f"Found array with {len(column)} sample(s) while a minimum of {least} is required.")
+    if not reset:
+        if estimator.n_features_in_ != 1:
+            raise InvalidInputError(
+                f"Expected rows of {estimator.n_features_in_} numbers, which {name} was fitted to; got objects of the "
+                f"type {type(column[0, 0]).__name__}."
+            )
+        return column
+    estimator.__dict__.pop("feature_names_in_", None)
+    estimator.n_features_in_ = 1
+    try:
+        return deepcopy(column)
+    except Exception:  # whatever the copying of a foreign object raises
+        return column
 
 
 def refuse_infinite(estimator: BaseEstimator, items: Matrix) -> None:
@@ -139,9 +201,10 @@ def check_scores(y: Any, n_items: int, *, allow_missing: bool = False) -> Float:
     return scores
 
 
-def scores_or_times(y: Any, event: Any) -> Any:
+def scores_or_times(y: Any, event: Any, entry: Any = None) -> Any:
     """Return scores as they are; times with their events, or a data frame of both, as a structured array."""
-    return y if event is None and not hasattr(y, "columns") else event_times(y, event)
+    plain = event is None and entry is None and not hasattr(y, "columns")
+    return y if plain else event_times(y, event, entry=entry)
 
 
 def require_scores(y: Any) -> None:

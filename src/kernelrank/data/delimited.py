@@ -212,8 +212,10 @@ class DelimitedTable(Table):
         if piece.records is not None:
             rows = [record.fields for record in piece.records]
             lines = np.array([record.number for record in piece.records])
+            fits = np.array([len(row) == len(self.names) for row in rows])
             wrong_rows = [(len(row), line) for row, line in zip(rows, lines.tolist(), strict=True)]
             self._refuse_widths([one for one in wrong_rows if one[0] != len(self.names)], len(rows))
+            rows, lines = [row for row, is_fit in zip(rows, fits, strict=True) if is_fit], lines[fits]
             texts = {str(c): pyarrow.array([row[c].decode() for row in rows], pyarrow.string()) for c in columns}
             return DelimitedBlock(self, b"", pyarrow.table(texts), lines)
         wrong: list[Any] = []
@@ -228,6 +230,7 @@ class DelimitedTable(Table):
             lines = np.flatnonzero([bool(line.rstrip(b"\r")) for line in piece.text.split(b"\n")])
         lines += piece.first_line
         self._refuse_widths([(row.actual_columns, int(lines[row.number - 1])) for row in wrong], n_rows)
+        lines = np.delete(lines, [row.number - 1 for row in wrong])
         return DelimitedBlock(self, piece.text, cells, lines)
 
     def parse(
@@ -254,7 +257,10 @@ class DelimitedTable(Table):
     def _refuse_widths(self, wrong: list[tuple[int, int]], n_rows: int) -> None:
         """Raise an error for records with too few or too many fields, each with its line."""
         width = len(self.names)
-        if wrong:
+        if self.wrong_rows is not None and len(wrong) < n_rows:
+            fault = "{} fields, but the first line names {} columns"
+            self.wrong_rows += [(line, self.error(fault.format(found, width), line)) for found, line in wrong]
+        elif wrong:
             found, line = wrong[0]
             is_shifted = len(wrong) == n_rows and {found for found, _ in wrong} == {width + 1}
             hint = ": does the first column lack a name, as in files of R?" if is_shifted else ""
@@ -281,6 +287,13 @@ class DelimitedTable(Table):
         names = tuple(token.decode() for token in tokens)
         if all(read_decimal(token) is not None for token in tokens):
             message = "all fields of the first line are numbers: expected the names of the columns"
+            raise FileFormatError(message, self.path, line)
+        named = sum(name != "" for name in names)
+        if self._unique_names and len(names) > 2 and 2 * named < len(names):
+            message = (
+                f"names {named} of {len(names)} columns: if the names are in another line, give it by --header-row, or "
+                "leave out the lines above it by skip_rows in Python"
+            )
             raise FileFormatError(message, self.path, line)
         if self._unique_names:
             return self._made_unique(names)
@@ -334,6 +347,9 @@ class DelimitedBlock(TableBlock):
             return values.astype(dtype, copy=False)
         values = values.copy()
         doubtful = np.argwhere(~np.isfinite(values)).tolist()
+        if missing:  # what pyarrow reads as a number that is none says that nothing is known
+            read = [self.cells.schema.field(str(column)).type == "double" for column in columns]
+            doubtful = np.argwhere(~np.isfinite(values) & ~(np.isnan(values) & read)).tolist()
         # Each column is read as text once, however many of its cells are empty.
         strings = {place: self.strings(columns[place]) for place in {place for _, place in doubtful}}
         for row, place in doubtful:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -48,12 +49,14 @@ class Items:
     first_index : int, default=1
         The number of the first column in a file that numbers its columns instead of naming them.
     positive_reason : str or None
-        Why this class is the target 1, where the classes have names: "as requested", "by its meaning" or "it sorts
-        last".
+        Why this class is the target 1, where the classes have names: "as requested", "by its meaning", "it is
+        rarer" or "it sorts last".
     preparation : TablePreparation or None
         How the columns of the file became X, where `read_table` read it.
     filled : ndarray of bool, shape (m, n_features), or None
         Where a number is missing in the file and X has the median or mean of its column; None if none is.
+    places : tuple of str
+        The line or row of each item in words, if groups may be missing.
 
     Examples
     --------
@@ -78,9 +81,15 @@ class Items:
     positive_reason: str | None = None
     preparation: TablePreparation | None = None
     filled: NDArray[np.bool_] | None = None
+    places: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
+
+    def chosen(self, keep: NDArray[np.bool_]) -> Items:
+        """Return some of the items."""
+        named = {name: getattr(self, name) for name in ("X", "y", "qid", "ids", "weight", "groups", "filled")}
+        return replace(self, **{name: column[keep] for name, column in named.items() if column is not None})
 
     @property
     def n_features(self) -> int:
@@ -169,8 +178,11 @@ class TableReader:
     n_rows: int = 0
     strings: set[str] = field(default_factory=set)
     words: dict[str, int] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
     missing_target: int | None = None
     in_words: bool = False
+    may_lack: bool = False
+    """Whether a feature may be missing, which is NaN then."""
 
     @classmethod
     def opened(cls, table: Table, request: ColumnRequest) -> Self:
@@ -181,10 +193,15 @@ class TableReader:
         roles = RoleSearch(table, first, request).roles()
         target = roles.target
         in_words = target is not None and (request.pos_label is not None or first.holds_text(target))
-        others = (roles.weight, None if in_words else target)
-        numbers = {*roles.features, *(column for column in others if column is not None)}
-        table.choose(roles.columns, numbers=numbers)
-        return cls(table, roles, request, in_words=in_words)
+        reader = cls(table, roles, request, in_words=in_words)
+        reader.choose()
+        return reader
+
+    def choose(self) -> None:
+        """Let the table read the columns that have a role."""
+        others = (self.roles.weight, None if self.in_words else self.roles.target)
+        numbers = {*self.roles.features, *(column for column in others if column is not None)}
+        self.table.choose(self.roles.columns, numbers=numbers)
 
     def read(self) -> Iterator[ItemRows]:
         """Read all rows, and take note of what decides how they become items."""
@@ -207,11 +224,15 @@ class TableReader:
             qid=None if roles.query is None else block.labels(roles.query),
             ids=None if roles.id is None else self._ids(block, roles.id),
             weight=None if roles.weight is None else self._weight(block, roles.weight),
-            groups=None if roles.groups is None else block.labels(roles.groups),
+            groups=None if roles.groups is None else self._groups(block, roles.groups),
         )
 
+    def _groups(self, block: TableBlock, column: int) -> NDArray[Any]:
+        return block.words(column) if self.request.missing_groups else block.labels(column)
+
     def _features(self, block: TableBlock) -> NDArray[Any]:
-        return block.numbers(self.roles.features, advice="; leave the column out with exclude", dtype=self.dtype)
+        advice = "; leave the column out with exclude"
+        return block.numbers(self.roles.features, missing=self.may_lack, advice=advice, dtype=self.dtype)
 
     def _target(self, block: TableBlock) -> NDArray[Any] | None:
         column = self.roles.target
@@ -252,8 +273,9 @@ class TableReader:
                 self.strings.add(name)
         if self.in_words and rows.target is not None:
             for word, place in zip(rows.target.tolist(), rows.positions.tolist(), strict=True):
-                if word not in self.words and not is_missing(word):
-                    self.words[word] = place
+                if not is_missing(word):
+                    self.words.setdefault(word, place)
+                    self.counts[word] += 1
 
     def items(self, rows: ItemRows) -> Items:
         """Turn rows into items, all alike whichever rows they are."""
@@ -266,7 +288,9 @@ class TableReader:
             y = None
         elif self.in_words and y is not None and self.roles.target is not None:
             pos_label, guess = self.request.pos_label, self.request.guess_positive
-            classes = Classes.of(self.words, self.table, self.roles.target, pos_label=pos_label, guess=guess)
+            classes = Classes.of(
+                self.words, self.counts, self.table, self.roles.target, pos_label=pos_label, guess=guess
+            )
             notes.append(classes.note)
             y = classes.targets(y)
         labels = {name: getattr(rows, name) for name in ItemRows.labels}
@@ -279,10 +303,14 @@ class TableReader:
             feature_names=tuple(self.table.names[column] for column in self.roles.features),
             path=self.table.path,
             notes=tuple(notes),
+            places=self._places(rows) if self.request.missing_groups else (),
             classes=None if classes is None else classes.names,
             positive_reason=None if classes is None else classes.reason,
             **labels,
         )
+
+    def _places(self, rows: ItemRows) -> tuple[str, ...]:
+        return tuple(map(self.table.place_in_words, rows.positions.tolist()))
 
 
 def check_ids(table: Table, rows: ItemRows, column: int | None) -> None:

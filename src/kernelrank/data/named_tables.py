@@ -54,12 +54,19 @@ class NamedTable:
             )
         return self.with_columns(self.names)
 
+    @property
+    def looks_square(self) -> bool:
+        """Whether rows and columns have the same names, as those of similarities do."""
+        return set(self.columns) == set(self.names) and len(self.names) > 1
+
 
 def open_named(source: Source, format: str | None) -> Table:
     """Open a table whose first column holds names."""
     kind = file_format(source, format)
     if kind == "svmlight":
-        raise FileFormatError("expected a CSV, TSV, Parquet or Excel table with names", source_name(source))
+        raise FileFormatError(
+            "expected a CSV, TSV, Parquet or Excel table with names in its first row and column", source_name(source)
+        )
     table = open_votes(source, kind)
     if len(table.names) < 2:
         raise table.error("expected names in the first column and numbers in the others; got one column")

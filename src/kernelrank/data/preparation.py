@@ -72,7 +72,9 @@ def read_table(
     ----------
     path : str or path-like
         As in `read_items`, or an Excel file (``.xlsx``).
-    format, target, query, id, weight, groups, features, n_features, pos_label, guess_positive, needs_target
+    format, target, query, id, weight, groups, features
+        As in `read_items`.
+    n_features, pos_label, guess_positive, needs_target, missing_groups
         As in `read_items`. Rows whose target is missing are left out if `needs_target`.
     exclude : sequence of str, default=()
         Names or patterns of columns to leave out.
@@ -148,9 +150,10 @@ def read_table(
             else:
                 names = items.feature_names or ()
                 learnt = preparation or TablePreparation.of_numbers(names, items.X, missing)
-                notes = _code_notes(names, items.X.T) if preparation is None else []
+                notes = _code_notes(names, items.X.T) + _leak_notes(items) if preparation is None else []
                 return replace(items, preparation=learnt, notes=(*items.notes, *notes))
-        return _prepared_items(source, kind, layout, request, rules, preparation)
+        items = _prepared_items(source, kind, layout, request, rules, preparation)
+        return items if preparation else replace(items, notes=(*items.notes, *_leak_notes(items)))
 
 
 @dataclass(frozen=True)
@@ -204,7 +207,35 @@ def _code_notes(names: Sequence[str], columns: Iterable[NDArray[np.float64]]) ->
     ]
 
 
-def _pattern(codes: Sequence[str]) -> str:
+def _leak_notes(items: Items) -> list[str]:
+    """Name the columns that order the targets almost perfectly by themselves. Time O(size log m)."""
+    from scipy.stats import rankdata
+
+    if items.y is None or items.n_features == 0:
+        return []
+    rows = slice(min(len(items), 5_000_000 // items.n_features))
+    y = items.y[rows]
+    known, counts = np.unique(y, return_counts=True)
+    if len(y) < 20 or len(known) < 2 or (len(known) == 2 and counts.min() < 5):
+        return []
+    ranks = rankdata(items.X[rows], axis=0) - (len(y) + 1) / 2
+    if len(known) == 2:
+        measure, order = "AUC", ranks[y == known[1]].mean(axis=0) / counts[0]
+    else:
+        targets = rankdata(y) - (len(y) + 1) / 2
+        lengths = np.linalg.norm(ranks, axis=0) * np.linalg.norm(targets)
+        measure, order = "rank correlation", targets @ ranks / np.where(lengths > 0, lengths, 1) / 2
+    found = [f"{items.column_names[column]!r}" for column in np.flatnonzero(np.abs(order) >= 0.495)]
+    if not found:
+        return []
+    verb = "predicts" if len(found) == 1 else "predict"
+    return [
+        f"{first_of(found)} alone {verb} the target ({measure} of at least 0.99): is it known before the target? If "
+        "not, leave it out with exclude"
+    ]
+
+
+def codes_pattern(codes: Sequence[str]) -> str:
     """Return a pattern of the words that are these codes; a whole number may be written with zeros after a point."""
     words = (re.escape(code) + (r"(?:\.0*)?" if re.fullmatch(r"[+-]?\d+", code) else "") for code in codes)
     return "|".join(words)
@@ -229,14 +260,19 @@ class _CellReader(TableReader):
     def numbers(self, known: TablePreparation | None, notes: list[str]) -> dict[str, CellColumn]:
         """Return the features, with limits and percent signs of columns of numbers as numbers."""
         kinds = {column.name: column.kind for column in known.columns} if known else {}
+        units = {column.name: column.unit for column in known.columns} if known else {}
         columns = self.columns()
         changed = {
-            name: column.without_signs(is_number=name in kinds)
+            name: column.without_signs(is_number=name in kinds, unit=units.get(name))
             for name, column in columns.items()
             if kinds.get(name, "number") == "number"
         }
         for what in SIGNS:
-            told = [f"{name!r} {counts[what]:,}" for name, (_, counts) in changed.items() if counts[what]]
+            told = [
+                f"{name!r} {column.unit + ' ' if what == SIGNS[3] else ''}{counts[what]:,}"
+                for name, (column, counts) in changed.items()
+                if counts[what]
+            ]
             notes += [f"{what} ({first_of(told)})"] if told else []
         return columns | {name: column for name, (column, _) in changed.items()}
 
@@ -256,7 +292,7 @@ def _prepared_items(
         stream, "tsv" if kind == "tsv" else "csv", unique_names=True, header=layout.header, delimiter=text.mark
     )
     table.notes = (*text.notes, *table.notes)
-    table.codes = _pattern(rules.codes)
+    table.codes = codes_pattern(rules.codes)
     faults = Faults(table)
     reader, rows = _read_cells(table, request, faults)
     notes: list[str] = []
@@ -351,7 +387,7 @@ def _learnt(
         elif reason := _useless(column, named=name in named):
             left_out.append(f"{name!r} ({reason})")
         elif column.is_number:
-            prepared = PreparedColumn(name, "number", indicator=indicator)
+            prepared = PreparedColumn(name, "number", indicator=indicator, unit=column.unit)
             columns.append(replace(prepared, fill=_fill(prepared.values(column), rules.missing)))
         else:
             columns.append(PreparedColumn(name, "category", math.nan, tuple(sorted(set(column.known))), indicator))
@@ -420,6 +456,7 @@ SIGNS = (
     "cells below a limit, such as <2.0, became half of it",
     "cells above a limit, such as >90, became the limit",
     "percent signs were left out",
+    "units were left out",
 )
 """What becomes of cells with signs, in words."""
 
@@ -433,6 +470,7 @@ class CellColumn:
 
     name: str
     words: NDArray[np.object_]
+    unit: str = ""
     missing: NDArray[np.bool_] = field(init=False)
     values: NDArray[np.float64] = field(init=False)
 
@@ -451,25 +489,28 @@ class CellColumn:
         object.__setattr__(self, "missing", missing)
         object.__setattr__(self, "values", values)
 
-    def without_signs(self, *, is_number: bool = False) -> tuple[CellColumn, Counter[str]]:
-        """Return a column of numbers without signs of limits and of percent, and which cells had them.
+    def without_signs(self, *, is_number: bool = False, unit: str | None = None) -> tuple[CellColumn, Counter[str]]:
+        """Return a column of numbers without signs of limits and of percent and without units, and what was left out.
 
         Unless it is known to be of numbers, a column of words stays: one in which a cell is no number even without
-        signs, or each has a limit.
+        signs, or each has a limit. All units of a column must be the same, which is `unit` if it is known.
         """
-        pattern = re.compile(r"([<>≤≥]=?)? *([+-]?[\d.]+(?:[eE][+-]?\d+)?) *(%)?")
+        pattern = re.compile(r"([<>≤≥]=?)? *([+-]?[\d.]+(?:[eE][+-]?\d+)?) *(%|[^\W\d_][^\d\s]{0,9}|°\w?)?")
         counts: Counter[str] = Counter()
         words = self.words.copy()
+        signed = [pattern.fullmatch(word) for word in words[~self.missing & np.isnan(self.values)].tolist()]
+        units = {found[3] for found in signed if found is not None and found[3] not in (None, "%")}
+        units = units if unit is None else {unit}
         for row in np.flatnonzero(~self.missing & np.isnan(self.values)).tolist():
             found = pattern.fullmatch(words[row])
             value = None if found is None else read_decimal(found[2].encode())
-            if found is None or value is None:
+            if found is None or value is None or (found[3] not in (None, "%") and {found[3]} != units):
                 continue
             limit = found[1] or ""
             words[row] = repr(value / 2 if limit[:1] in ("<", "≤") and value > 0 else value)
             counts.update([SIGNS["<≤>≥".find(limit[0]) // 2]] if limit else [])
-            counts.update([SIGNS[2]] if found[3] else [])
-        column = CellColumn(self.name, words)
+            counts.update([SIGNS[2 if found[3] == "%" else 3]] if found[3] else [])
+        column = CellColumn(self.name, words, units.pop() if len(units) == 1 else "")
         if not is_number:
             is_number = self.is_number or bool(np.isfinite(column.values[~self.missing]).all())
             is_number &= counts[SIGNS[0]] + counts[SIGNS[1]] < len(self.known)
@@ -543,6 +584,7 @@ class PreparedColumn:
     fill: float = math.nan
     levels: tuple[str, ...] = ()
     indicator: bool = False
+    unit: str = ""
 
     @property
     def feature_names(self) -> list[str]:
@@ -676,6 +718,7 @@ class TablePreparation:
             "levels": {column.name: list(column.levels) for column in columns if column.levels},
             "indicators": [column.name for column in columns if column.indicator],
             **({"missing_values": list(self.missing_values)} if self.missing_values else {}),
+            **({"units": units} if (units := {one.name: one.unit for one in columns if one.unit}) else {}),
         }
 
     @classmethod
@@ -690,14 +733,16 @@ class TablePreparation:
         """
         try:
             missing, levels, indicators = data["missing"], data["levels"], set(data["indicators"])
-            codes = tuple(data.get("missing_values", ()))
+            codes, units = tuple(data.get("missing_values", ())), dict(data.get("units", {}))
             columns = tuple(
-                PreparedColumn(name, kind, float(fill), tuple(levels.get(name, ())), name in indicators)
+                PreparedColumn(
+                    name, kind, float(fill), tuple(levels.get(name, ())), name in indicators, units.get(name, "")
+                )
                 for name, kind, fill in zip(data["names"], data["kinds"], data["fills"], strict=True)
             )
             for one in columns:
                 if one.kind not in get_args(ColumnKind) or not all(
-                    isinstance(word, str) for word in (one.name, *one.levels, *codes)
+                    isinstance(word, str) for word in (one.name, one.unit, *one.levels, *codes)
                 ):
                     raise ValueError(f"column {one.name!r}")
         except (TypeError, KeyError, ValueError, AttributeError) as error:
@@ -780,7 +825,7 @@ def _with_points(text: str, mark: str = "") -> tuple[str, list[str]]:
     """
     header = text.lstrip("\r\n").partition("\n")[0]
     mark = mark or max(",;\t", key=header.count)
-    number = r"[<>≤≥]?=? *[+-]?(\d*(?:[%s]\d+)+)(?:[eE][+-]?\d+)? *%%?"
+    number = r"[<>≤≥]?=? *[+-]?(\d*(?:[%s]\d+)+)(?:[eE][+-]?\d+)? *(?:%%|[^\W\d_][^\d\s,;\"]{0,9})?"
     plain, quoted = number % f".,{GAP}".replace(mark, ""), number % f".,{GAP}"
     cell = re.compile(rf'(?<![^{mark}\n])(?:{plain}|"{quoted}")(?![^{mark}\r\n])')
     found = Counter(one[1] or one[2] for one in cell.finditer(text))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
+import math
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -18,6 +20,7 @@ from kernelrank.base.progress import track
 from kernelrank.data.delimited import DelimitedTable
 from kernelrank.data.items import (
     ArrayBuilder,
+    ItemRows,
     Items,
     TableReader,
     check_chunk_rows,
@@ -37,8 +40,20 @@ from kernelrank.data.letor import (
 )
 from kernelrank.data.letor_rows import read_rows
 from kernelrank.data.parquet import ParquetTable
-from kernelrank.data.table import NAMES, ColumnOptions, ColumnRequest, Table, lists_columns
-from kernelrank.data.text import FileFormat, Source, file_format, read_blocks, readable, rewind, shown, source_name
+from kernelrank.data.table import NAMES, ColumnOptions, ColumnRequest, Roles, Table, lists_columns, plain_name
+from kernelrank.data.text import (
+    FileFormat,
+    Source,
+    file_format,
+    first_bytes,
+    first_of,
+    read_blocks,
+    read_decimal,
+    readable,
+    rewind,
+    shown,
+    source_name,
+)
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 
@@ -80,6 +95,8 @@ def read_items(
         (``case``, ``positive``, ``yes``, ...) becomes 1, whichever sorts last. `Items.notes` mentions it.
     needs_target : bool, default=True
         Whether a file without a target is an error. If not, `Items.y` may be None.
+    missing_groups : bool, default=False
+        Whether groups may be missing, as empty words. `Items.places` then has the line or row of each item.
 
     Returns
     -------
@@ -159,7 +176,9 @@ def read_item_chunks(
     whole_queries : bool, default=False
         Whether a chunk holds whole queries only: it ends with the last query that fits into `chunk_rows`, and a query
         that does not fit is a chunk of its own. The rows of each query must be contiguous.
-    format, target, query, id, weight, groups, features, exclude, n_features, pos_label, guess_positive, needs_target
+    format, target, query, id, weight, groups, features, exclude
+        See `read_items`.
+    n_features, pos_label, guess_positive, needs_target, missing_groups
         See `read_items`.
 
     Yields
@@ -195,6 +214,70 @@ def _chunks(
             yield from _ranking_item_chunks(source, request.n_features, chunk_rows, whole_queries)
         else:
             yield from _table_chunks(open_table(source, kind), request, chunk_rows, whole_queries)
+
+
+SCORES = ("score", "scores", "prediction", "predictions", "predicted", "pred", "yscore", "yhat", "ypred", "probability")
+
+
+def read_scores(path: str | os.PathLike[str], format: str | None = None) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    r"""Read predicted scores, one for each item of another file: a number in each line, or a column of a table.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Lines as LightGBM, XGBoost and ``kernelrank predict`` write them, or a table with a column called ``score``,
+        ``prediction`` or the like. Decompressed by suffix.
+    format : {"lines", "csv", "tsv", "parquet"}, optional
+        Guessed from the suffix and the first line by default.
+
+    Returns
+    -------
+    scores : ndarray of float64, shape (m,)
+        In the order of the file.
+    ids : ndarray of str, shape (m,), or None
+        The names of the items, if the table has a column of them.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_scores(io.StringIO("0.5\n-1\n"))[0]
+    array([ 0.5, -1. ])
+    """
+    with readable(path) as source:
+        name = source_name(source)
+        if format == "lines" or (format is None and holds_scores(source) == "lines"):
+            rewind(source)
+            values = []
+            lines = itertools.chain.from_iterable(block.text.split(b"\n")[:-1] for block in read_blocks(source))
+            for number, line in enumerate(map(bytes.strip, lines), start=1):
+                value = read_decimal(line) if line else 0.0
+                if value is None or not math.isfinite(value):
+                    raise FileFormatError(f"expected one score, a finite number; got {shown(line)}", name, number)
+                values += [value] if line else []
+            return np.array(values), None
+        table = open_table(source, file_format(source, format))
+        plain = [plain_name(column) for column in table.names]
+        found = [column for column, word in enumerate(plain) if word in SCORES]
+        if len(found) != 1:
+            raise table.error(f"expected one column of scores, called score or prediction; {table.known_names()}")
+        ids = [column for column, word in enumerate(plain) if word in NAMES["id"]][:1]
+        table.choose([*found, *ids], found)
+        blocks = [(block.numbers(found)[:, 0], block.words(ids[0]) if ids else None) for block in table.blocks()]
+        if not blocks:
+            raise table.error("the file has no rows, only the names of columns")
+        scores, names = zip(*blocks, strict=True)
+        return np.concatenate(scores), np.concatenate(names) if ids else None
+
+
+def holds_scores(source: Source) -> str:
+    """Return how a file looks that has scores: "lines" or "table"; an empty string for any other."""
+    kind = None
+    with contextlib.suppress(InvalidInputError):
+        kind = file_format(source)
+    if kind in ("csv", "tsv", "parquet"):
+        return "table" if {plain_name(name) for name in open_table(source, kind).names} & set(SCORES) else ""
+    words = next((line.split() for line in first_bytes(source).splitlines() if line.strip()), [])
+    return "lines" if len(words) == 1 and read_decimal(words[0]) is not None else ""
 
 
 def open_table(source: Source, kind: FileFormat) -> Table:
@@ -326,7 +409,18 @@ class StoredRanking(ABC):
 class StoredTable(StoredRanking):
     """A file with named columns: Parquet, CSV or TSV. Text is read through once, for its size and its labels."""
 
-    def __init__(self, table: Table, request: ColumnRequest, dtype: np.dtype[Any] | None = None) -> None:
+    transform: Callable[[Any], Any] | None = None
+    """What is done to the features of a chunk."""
+    fills: NDArray[np.float64] | None = None
+    """What a missing number of each column becomes, if it may be missing; NaN where that is not known."""
+
+    def __init__(
+        self,
+        table: Table,
+        request: ColumnRequest,
+        dtype: np.dtype[Any] | None = None,
+        impute: str | NDArray[np.float64] | None = None,
+    ) -> None:
         reader = TableReader.opened(table, request)
         roles = reader.roles
         reader.dtype = dtype or table.precision(roles.features)
@@ -335,19 +429,66 @@ class StoredTable(StoredRanking):
         self.notes = (*table.notes, *roles.notes)
         self.names, self.n_features = [table.names[column] for column in roles.features], len(roles.features)
         n_items = table.n_rows
-        if n_items is None or (roles.query is not None and table.varying_labels(roles.query)):
-            name = os.path.basename(table.path)
-            blocks = track(reader.read(), n_items, f"looking through {name}", size=len, noun="rows")
-            with contextlib.closing(blocks):
+        self.reader = reader
+        reader.may_lack = impute is not None
+        if isinstance(impute, str):
+            n_items = self._learn_fills(impute)
+        elif n_items is None or (roles.query is not None and table.varying_labels(roles.query)):
+            with contextlib.closing(self._looking(n_items)) as blocks:
                 n_items = sum(len(rows) for rows in blocks)
-        self.n_items, self.reader = n_items, reader
+        self.n_items = n_items
+        self.fills = impute if isinstance(impute, np.ndarray) else self.fills
+
+    def _looking(self, n_items: int | None) -> Generator[ItemRows]:
+        name = os.path.basename(self.path)
+        return track(self.reader.read(), n_items, f"looking through {name}", size=len, noun="rows")
+
+    def _learn_fills(self, rule: str) -> int:
+        """Learn the median or the mean of the columns in one reading, and return the number of rows.
+
+        A median takes a further reading of the columns that lack a value, 2²⁵ values at a time. Those that lack none
+        have no median.
+        """
+        reader, features = self.reader, self.reader.roles.features
+        n_rows = 0
+        known, total = np.zeros(len(features), dtype=np.int64), np.zeros(len(features))
+        with contextlib.closing(self._looking(reader.table.n_rows)) as blocks:
+            for rows in blocks:
+                known += np.count_nonzero(~np.isnan(rows.X), axis=0)
+                total += np.nansum(rows.X, axis=0, dtype=np.float64)
+                n_rows += len(rows)
+        lacking = np.flatnonzero(known < n_rows)
+        for column in lacking[known[lacking] == 0].tolist():
+            raise reader.table.error("no row has a value: leave the column out with exclude", None, features[column])
+        self.fills = total / known if rule == "mean" else np.full(len(features), math.nan)
+        parts = -(-n_rows * len(lacking) >> 25) if rule == "median" else 0
+        for some in np.array_split(lacking, parts) if parts else ():
+            roles = Roles(None, None, None, None, None, [features[column] for column in some], ())
+            reader.table.choose(roles.columns, roles.columns)
+            part = dataclasses.replace(reader, roles=roles)
+            self.fills[some] = np.nanmedian(np.concatenate([rows.X for rows in part.read()]), axis=0)
+        reader.choose()
+        told = [f"{reader.table.names[features[column]]!r} {n_rows - known[column]:,}" for column in lacking]
+        self.notes += (f"missing cells became the {rule} of their column ({first_of(told)})",) if told else ()
+        return n_rows
+
+    def _filled(self, rows: ItemRows) -> NDArray[Any]:
+        X, missing = rows.X, np.isnan(rows.X)
+        if self.fills is not None and missing.any():
+            X = np.where(missing, self.fills.astype(X.dtype), X)
+            for row, column in np.argwhere(np.isnan(X)):
+                message = "the value is missing: expected a number, as in all rows that were learnt"
+                raise self.reader.table.error(message, int(rows.positions[row]), self.reader.roles.features[column])
+        return X
 
     def chunks(self, *, whole_queries: bool) -> Iterator[Ranking]:
         """Read the items in their order."""
         for rows in cut(self.reader.read(), self.chunk_rows, whole_queries and self.has_queries):
             items = self.reader.items(rows)
             scores = np.full(len(items), np.nan) if items.y is None else items.y
-            yield Ranking(items.X, scores, items.qid, np.full(len(items), "", dtype=object))
+            X = items.X if self.fills is None else self._filled(rows)
+            X = X if self.transform is None else self.transform(X)
+            yield Ranking(X, scores, items.qid, np.full(len(items), "", dtype=object))
 
 
 class StoredText(StoredRanking):
@@ -388,8 +529,10 @@ def open_stored(
     target: Any = None,
     query: Any = None,
     features: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
     n_features: int | None = None,
     needs_target: bool = True,
+    impute: str | NDArray[np.float64] | None = None,
 ) -> StoredRanking:
     r"""Open a file of any format, determined by `file_format`; a folder contains Parquet files.
 
@@ -397,6 +540,7 @@ def open_stored(
 
     n_features: How many features there must be.
     needs_target: Whether a table needs a column of scores. Without one all scores are NaN.
+    impute: "median" or "mean" of the column, which a missing number becomes, or the numbers; else it is an error.
     """
     name = os.fspath(path)
     if not os.path.exists(name):
@@ -408,14 +552,18 @@ def open_stored(
                 raise InvalidInputError(
                     f"{argument} was given, but {name} holds the scores and queries of its rows itself"
                 )
+        if features is not None or exclude or isinstance(impute, str):
+            raise InvalidInputError(f"{name}: features, exclude and impute are for files with named columns")
         return StoredText(name, n_features)
     table = open_table(name, kind)
     if needs_target or target is not None:
         _require_name(table, "y", "scores", target)
     if query is not None:
         _require_name(table, "qid", "queries", query)
-    request = ColumnRequest.exactly(target or "", query or "", features=features, n_features=n_features)
-    return StoredTable(table, dataclasses.replace(request, needs_target=needs_target))
+    request = ColumnRequest.exactly(
+        target or "", query or "", features=features, exclude=exclude, n_features=n_features
+    )
+    return StoredTable(table, dataclasses.replace(request, needs_target=needs_target), impute=impute)
 
 
 def _require_name(table: Table, argument: str, content: str, name: Any) -> None:

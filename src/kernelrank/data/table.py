@@ -100,6 +100,8 @@ class Table(ABC):
     n_rows: int | None = None
     index_columns: frozenset[int] = frozenset()
     share_read: float | None = None
+    wrong_rows: list[tuple[int, FileFormatError]] | None = None
+    """Rows that have another number of fields than columns, where they are left out; else they are an error."""
 
     @abstractmethod
     def blocks(self) -> Generator[TableBlock]:
@@ -192,6 +194,10 @@ NAMES = {
     "groups": ("group", "groups", "groupid", "patient", "patientid", "subject", "subjectid"),
 }  # fmt: skip
 # Names that say so only in the first column, and only of text.
+ID_NAME = re.compile(
+    r"(?i:(?:.*[\s_.-])?(?:id|ids|nr|no|mrn|uuid|guid|number|nummer|numero|número|numéro|index|unnamed: 0))"
+    r"|.*[a-z](?:ID|Id|Nr|No)"
+)
 FIRST_COLUMN_IDS = {"", "sample", "name", "item", "document", "doc"}
 Reader = TypeVar("Reader", bound=Callable[..., object])
 SPOKEN = {
@@ -224,6 +230,7 @@ class ColumnOptions(TypedDict, total=False):
     pos_label: str | None
     guess_positive: bool
     needs_target: bool
+    missing_groups: bool
 
 
 @dataclass(frozen=True)
@@ -242,13 +249,20 @@ class ColumnRequest:
     guess_positive: bool = False
     needs_target: bool = True
     numbers_only: bool = False
+    missing_groups: bool = False
 
     @classmethod
     def exactly(
-        cls, target: str, query: str, *, features: Sequence[str] | None = None, n_features: int | None = None
+        cls,
+        target: str,
+        query: str,
+        *,
+        features: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+        n_features: int | None = None,
     ) -> ColumnRequest:
         """Name the target and the query, and let no other column have a role; columns without numbers are left out."""
-        return cls(target, query, "", "", "", features, n_features=n_features, numbers_only=True)
+        return cls(target, query, "", "", "", features, exclude, n_features, numbers_only=True)
 
 
 def lists_columns(reader: Reader, options: type = ColumnOptions, request: type = ColumnRequest) -> Reader:
@@ -354,6 +368,23 @@ class RoleSearch:
             return [column for column in free if column not in bare]
         return free
 
+    def _looks_like_ids(self, column: int) -> bool:
+        """Whether a column is called an id and has no value twice, or is the first one and numbers the rows."""
+        name, plain = self.table.names[column], self.plain[column]
+        if self.request.id == "":
+            return False
+        if plain.endswith("id") and plain in (*NAMES["id"], *NAMES["groups"]):
+            return True
+        if column > 0 and not ID_NAME.fullmatch(name):
+            return False
+        words = self.first.words(column).tolist()
+        if len(words) < 5 or len(set(words)) < len(words):
+            return False
+        if ID_NAME.fullmatch(name):
+            return not any("." in word or "," in word for word in words)
+        numbers = {int(word) for word in words if re.fullmatch(r"\d{1,15}", word)}
+        return len(numbers) == len(words) >= 10 and min(numbers) < 2 and max(numbers) - min(numbers) < len(words)
+
     def _matching(self, pattern: str) -> list[int]:
         if pattern in self.number_of:
             return [self.number_of[pattern]]
@@ -373,6 +404,11 @@ class RoleSearch:
         columns = wanted if self.wanted else unnamed
         features = [column for column in columns if column not in roles and column not in self.left_out]
         used = {*roles, *features}
+        ids = [] if self.wanted else [column for column in features if self._looks_like_ids(column)]
+        if 0 < len(ids) < len(features):
+            features = [column for column in features if column not in ids]
+            listed = first_of(repr(self.table.names[column]) for column in ids)
+            self.notes.append(f"left out, because they look like ids: {listed}; name them as features to use them")
         self.notes += left_out([name for column, name in enumerate(self.table.names) if column not in used])
         if not features:
             taken = "".join(f"; {self.table.names[column]!r} is the {role}" for column, role in roles.items())
@@ -396,18 +432,28 @@ def left_out(names: Sequence[str]) -> list[str]:
 #
 # Python follows scikit-learn: the word that sorts last is 1, unless `pos_label` says otherwise. The command may guess,
 # and says so: the word that usually means a case is 1, or whose opposite usually means a control; where the words say
-# nothing, the one that sorts last.
+# nothing, the rarer one.
 
+# In English, German, French, Spanish and Italian.
 POSITIVE = frozenset({
-    "case", "cases", "positive", "pos", "yes", "true", "t", "y", "disease", "diseased", "event", "dead", "tumor",
-    "tumour", "malignant", "m",
+    "case", "cases", "positive", "pos", "yes", "true", "t", "y", "disease", "diseased", "sick", "event", "dead", "died",
+    "death", "deceased", "tumor", "tumour", "cancer", "malignant", "m", "abnormal", "infected", "relapse", "relapsed",
+    "recurrence", "progression", "failed", "failure", "positiv", "ja", "j", "wahr", "krank", "tot", "verstorben",
+    "gestorben", "bösartig", "rezidiv", "positif", "oui", "o", "vrai", "malade", "décès", "décédé", "mort", "malin",
+    "récidive", "positivo", "sí", "si", "s", "verdadero", "enfermo", "muerto", "fallecido", "maligno", "recaída", "sì",
+    "vero", "malato", "morto", "deceduto", "recidiva",
 })  # fmt: skip
 NEGATIVE = frozenset({
     "control", "controls", "negative", "neg", "no", "false", "f", "n", "healthy", "normal", "censored", "alive",
-    "benign", "b",
+    "survived", "survivor", "benign", "b", "cured", "recovered", "negativ", "nein", "falsch", "gesund", "lebt",
+    "lebend", "überlebt", "zensiert", "gutartig", "geheilt", "négatif", "non", "faux", "sain", "vivant", "survécu",
+    "censuré",
+    "bénin", "guéri", "negativo", "falso", "sano", "vivo", "sobrevivió", "censurado", "benigno", "curado",
+    "sopravvissuto", "censurato", "guarito",
 })  # fmt: skip
+NEGATIONS = ("not", "no", "non", "un", "nicht", "kein", "keine", "ohne", "pas", "sin", "senza", "without")
 # One letter says something only beside its opposite: "m" and "b" are malignant and benign, "m" and "f" are not.
-OPPOSITES = {"t": "f", "y": "n", "m": "b"}
+OPPOSITES = {"t": "f", "y": "n", "m": "b", "j": "n", "o": "n", "s": "n"}
 
 
 @dataclass(frozen=True)
@@ -430,8 +476,17 @@ class Classes:
         return is_positive.astype(np.float64)
 
     @classmethod
-    def of(cls, words: Mapping[str, int], table: Table, column: int, *, pos_label: str | None, guess: bool) -> Classes:
-        """Find the classes from the words of a target, each with its first position."""
+    def of(
+        cls,
+        words: Mapping[str, int],
+        counts: Mapping[str, int],
+        table: Table,
+        column: int,
+        *,
+        pos_label: str | None,
+        guess: bool,
+    ) -> Classes:
+        """Find the classes from the words of a target, each with its first position and its number of rows."""
         known = sorted(words)
         if pos_label is not None:
             if pos_label not in words:
@@ -459,15 +514,26 @@ class Classes:
                 return cls(word, "", by_meaning, f"the target {word!r} is 0, {note}")
             raise table.error(f"all targets are {shown(word.encode())}: expected numbers or two classes", None, column)
         for negative, positive in (known, known[::-1]) if guess else ():
-            if _opposed(negative.casefold(), positive.casefold()):
-                note = f"the target {positive!r} is 1 and {negative!r} is 0, by their meaning"
-                return cls(negative, positive, by_meaning, note)
+            if opposed(negative.casefold(), positive.casefold()):
+                return cls._guessed(negative, positive, by_meaning, "by their meaning")
+        if guess and counts[known[0]] != counts[known[1]]:
+            positive, negative = sorted(known, key=lambda word: counts[word])
+            return cls._guessed(negative, positive, "it is rarer", f"as {positive!r} is rarer")
         negative, positive = known
-        note = f"the target {positive!r} is 1 and {negative!r} is 0, as {positive!r} sorts last"
-        return cls(negative, positive, "it sorts last", note)
+        return cls._guessed(negative, positive, "it sorts last", f"as {positive!r} sorts last", guess=guess)
+
+    @classmethod
+    def _guessed(cls, negative: str, positive: str, reason: str, why: str, *, guess: bool = True) -> Classes:
+        other = f"--positive {negative}" if guess else f"pos_label={negative!r}"
+        note = f"the target {positive!r} is 1 and {negative!r} is 0, {why} ({other} reverses it)"
+        return cls(negative, positive, reason, note)
 
 
-def _opposed(negative: str, positive: str) -> bool:
+def opposed(negative: str, positive: str) -> bool:
+    """Return whether two words, in small letters, usually mean a control and a case."""
+    start = re.sub(rf"[\s_-]*{re.escape(positive)}", "", negative)
+    if start != negative and start in NEGATIONS:
+        return True
     if len(negative) == 1 or len(positive) == 1:
         return OPPOSITES.get(positive) == negative
     return (positive in POSITIVE) + (negative in NEGATIVE) > (negative in POSITIVE) + (positive in NEGATIVE)

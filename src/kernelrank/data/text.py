@@ -201,16 +201,25 @@ def first_bytes(source: Source, size: int = 1 << 16) -> bytes:
     return start
 
 
+def utf16_of(start: bytes) -> str | None:
+    """Return how a file in UTF-16 is encoded, by its mark or by its first two characters; None for any other file."""
+    if start[:2] in UTF16_MARKS:
+        return "utf-16"
+    zeros = "".join("0" if byte == 0 else "x" for byte in start[:4])
+    return {"x0x0": "utf-16-le", "0x0x": "utf-16-be"}.get(zeros)
+
+
 def read_unicode(source: Source) -> bytes | None:
     """Return a file in UTF-16, as spreadsheets save Unicode text, as lines in UTF-8; None for any other."""
     rewind(source)
-    if first_bytes(source, 2) not in UTF16_MARKS:
+    encoding = utf16_of(first_bytes(source, 4))
+    if encoding is None:
         return None
     name = source_name(source)
     with _opened_for_reading(source) as stream:
         raw = b"".join(_read_pieces(stream, name, BLOCK_BYTES))
     try:
-        text = raw.decode("utf-16").encode()
+        text = raw.decode(encoding).encode()
     except UnicodeError as error:
         raise FileFormatError(f"the file begins as UTF-16, but is damaged: {error}; save it as UTF-8", name) from None
     return _checked(text if text.endswith(b"\n") else text + b"\n", 1, name).text
@@ -333,8 +342,13 @@ def file_format(source: Source, format: str | None = None, *, sniff: bool = True
     if start.startswith(b"PK\x03\x04"):
         message = "a zip file, as Excel sheets and models are: expected SVMlight, CSV, TSV or Parquet"
         raise FileFormatError(f"{message} (an Excel file is called .xlsx)", source_name(source))
-    if start[:2] in UTF16_MARKS:
-        start = start.decode("utf-16", "ignore").encode()
+    if encoding := utf16_of(start):
+        start = start.decode(encoding, "ignore").encode()
+    if start.lstrip().startswith((b"{", b"[{")):
+        message = "a JSON file: expected CSV, TSV, Parquet or Excel; pandas.json_normalize and to_csv convert it"
+        raise FileFormatError(message, source_name(source))
+    if start.startswith(b"\xd0\xcf\x11\xe0"):
+        raise FileFormatError("an Excel file of the old format: save it as .xlsx or CSV", source_name(source))
     return _looks_like(start)
 
 

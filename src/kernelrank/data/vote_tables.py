@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import math
 import os
 import re
+import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -28,13 +31,25 @@ from kernelrank.data.text import (
     first_bytes,
     join_labels,
     read_blocks,
+    read_decimal,
     readable,
     rewind,
     shown,
     source_name,
 )
+from kernelrank.data.vote_contexts import (
+    TIMES,
+    CovariateColumns,
+    as_times,
+    covariate_columns,
+    in_period,
+    json_as_table,
+    parquet_as_table,
+    read_times,
+)
 from kernelrank.data.votes import (
     COLUMNS,
+    InvalidVotes,
     ItemCodes,
     Preferences,
     is_preflib,
@@ -44,7 +59,7 @@ from kernelrank.data.votes import (
 )
 from kernelrank.errors import FileFormatError, InvalidInputError, MissingExtraError
 
-FORMATS = ("lines", "csv", "tsv", "parquet", "xlsx", "preflib")
+FORMATS = ("lines", "csv", "tsv", "json", "parquet", "xlsx", "preflib")
 
 
 def read_pairs(
@@ -60,17 +75,25 @@ def read_pairs(
     weight: str | None = None,
     judge: str | None = None,
     magnitude: str | None = None,
+    question: str | None = None,
+    skip_invalid: bool = False,
+    category: str | None = None,
+    time: str | None = None,
+    covariates: Sequence[str] = (),
+    since: str | None = None,
+    until: str | None = None,
 ) -> Preferences:
     r"""Read preferences: a table of winners and losers, an arena log, a PrefLib file, or plain lines.
 
-    - A **table** (CSV, TSV, Parquet, Excel) has a column of winners and one of losers, and may have ties, weights,
-      judges and magnitudes.
+    - A **table** (CSV, TSV, JSON lines, Parquet, Excel) has a column of winners and one of losers, and may have ties,
+      weights, judges and magnitudes. Names of nested columns are joined by dots.
     - An **arena log** is a table with two columns of items, such as ``model_a`` and ``model_b`` or ``left`` and
       ``right``, and one that says who won: by the name of the column, by the name of the item, or by a side (left and
       right, a and b, 1 and 2, first and second, home and away); or that it was a tie. In place of the latter, columns
       such as ``winner_model_a``, ``winner_model_b`` and ``winner_tie`` may mark the winner by a 1.
     - A **PrefLib** file has rankings (``.soc``, ``.soi``, ``.toc``, ``.toi``) or weighted preferences (``.wmd``). The
       preferences of one ranking weigh together as much as one vote, and ties in it are ties.
+    - A **database** of ``kernelrank collect`` (SQLite) has votes on one or several questions.
     - **Lines** are ``winner loser [magnitude [weight]]``, separated by white space or commas, with the same number of
       columns throughout; what follows a ``#`` is a comment, and a first line of these very words is a header.
 
@@ -88,7 +111,7 @@ def read_pairs(
     items : sequence, optional
         The names of all items, which fixes their numbers; any other name is an error. Otherwise names are numbered as
         they first occur.
-    format : {"lines", "csv", "tsv", "parquet", "xlsx", "preflib"}, optional
+    format : {"lines", "csv", "tsv", "json", "parquet", "xlsx", "preflib"}, optional
         Guessed from the suffix and the first line by default.
     winner : str, optional
         The column of the winners; in an arena log, the one that says who won. Guessed: ``winner``, ``preferred``,
@@ -109,19 +132,35 @@ def read_pairs(
         the like, with ``_id`` or without.
     magnitude : str, optional
         By how much the winner is better. Guessed: ``magnitude``, ``margin``.
+    question : str, optional
+        The question whose votes are read, from a database that has several.
 
         Pass an empty string for any of these columns if there is none, although a name would suggest one.
+    skip_invalid : bool, default=False
+        Leave out votes that cannot be read, such as those without a winner, and note how many of each kind there are.
+        Votes of an item against itself are always left out and counted.
+    category : str, optional
+        The column of categories, such as ``language``.
+    time : str, optional
+        The column of times: dates such as ``2024-05-31T12:00Z``, Unix times, or numbers. With `since` or `until`
+        guessed: ``time``, ``timestamp``, ``tstamp``, ``date``, ``created_at`` and the like.
+    covariates : sequence of str, optional
+        Names of covariates. ``tokens`` stands for the columns ``tokens_a`` and ``tokens_b`` (or those of other words
+        for the two sides; ``tokens_winner`` and ``tokens_loser`` beside columns of these), or one column of that name,
+        which is signed: the first side less the second, or the winner less the loser. ``side`` is the side itself.
+    since, until : str, optional
+        Leave out the votes before a time, and those from a time on.
 
     Returns
     -------
     Preferences
-        ``pairs, magnitude, weight, names, tie, judge, side, notes``.
+        ``pairs, magnitude, weight, names, tie, judge, side, notes, category, time, covariates``.
 
     Raises
     ------
     FileFormatError
-        At the first line that cannot be read; the message names the file and the line. An error about
-        a name that is not among `items` lists similar names.
+        For votes that cannot be read: the message has the number of each kind and the first lines. An error about a
+        name that is not among `items` lists similar names.
     MissingExtraError
         For tables without pyarrow.
 
@@ -150,29 +189,53 @@ def read_pairs(
         raise InvalidInputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     request = {"winner": winner, "loser": loser, "left": left, "right": right}
     request |= {"tie": tie, "weight": weight, "judge": judge, "magnitude": magnitude}
+    request |= {"category": category or "", "time": time if time or since or until else ""}
+    about = _About(tuple(covariates), since, until)
     fixed = None if items is None else list(items)
     with readable(source) as opened:
         file = _from_its_beginning(opened)
+        is_folder = isinstance(file, (str, os.PathLike)) and os.path.isdir(file)
+        if not is_folder and first_bytes(file).startswith(b"SQLite format 3\0"):
+            file = _votes_of_database(file, question)
+        elif question is not None:
+            raise InvalidInputError(
+                f"question is {question!r}, but {source_name(file)} is no database of kernelrank collect"
+            )
         kinds = [format] if format else _likely_formats(file, request, ItemCodes(fixed))
         named = next(((role, name) for role, name in request.items() if name), None)
+        named = named or next(((role, value) for role, value in vars(about).items() if value), None)
         if named and kinds[0] in ("lines", "preflib"):
             raise InvalidInputError(f"{named[0]} is {named[1]!r}, but {source_name(file)} has no columns with names")
         failures: dict[str, Exception] = {}
         for kind in kinds:
             try:
-                return _read_as(kind, file, request, ItemCodes(fixed))
+                return _read_as(kind, file, request, ItemCodes(fixed), skip_invalid, about)
             except (FileFormatError, MissingExtraError) as error:
                 failures[kind] = error
         raise failures[max(kinds, key=lambda kind: (isinstance(failures[kind], FileFormatError), kind != "lines"))]
 
 
-def _read_as(kind: str, source: Source, request: VoteRequest, items: ItemCodes) -> Preferences:
+@dataclass(frozen=True)
+class _About:
+    """What else to read of each vote, and of which period."""
+
+    covariates: tuple[str, ...] = ()
+    since: str | None = None
+    until: str | None = None
+
+
+def _read_as(
+    kind: str, source: Source, request: VoteRequest, items: ItemCodes, skip_invalid: bool, about: _About
+) -> Preferences:
     rewind(source)
     if kind == "preflib":
         return read_preflib(source, items)
     if kind == "lines":
-        return read_lines(source, items)
-    return read_votes(open_votes(source, cast(FileFormat, kind)), request, items)
+        return read_lines(source, items, skip_invalid=skip_invalid)
+    if kind == "json":
+        source, kind = json_as_table(source), "csv"
+    table = open_votes(source, cast(FileFormat, kind))
+    return read_votes(table, request, items, skip_invalid=skip_invalid, about=about)
 
 
 def _from_its_beginning(source: Source) -> Source:
@@ -185,6 +248,33 @@ def _from_its_beginning(source: Source) -> Source:
     rest = io.BytesIO(b"".join(block.text for block in read_blocks(source)))
     rest.name = source_name(source)
     return rest
+
+
+def _votes_of_database(source: Source, question: str | None) -> Source:
+    """Return the votes of a database of ``kernelrank collect`` as a table."""
+    path = source_name(source)
+    if not isinstance(source, (str, os.PathLike)):
+        raise FileFormatError("a database: expected its path, because it cannot be read from a stream", path)
+    try:
+        with contextlib.closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as database:
+            rows = database.execute('SELECT "left", "right", winner, judge, question FROM counted_votes').fetchall()
+            known = [row[0] for row in database.execute("SELECT text FROM questions ORDER BY number")]
+    except sqlite3.Error as error:
+        raise FileFormatError(f"expected a database of kernelrank collect; {error}", path) from None
+    if question is None and len(known) > 1:
+        raise InvalidInputError(
+            f"{path}: expected one question; the votes are on {len(known)}: {', '.join(map(repr, known))}. Choose one "
+            "with question="
+        )
+    if question is not None and question not in known:
+        raise InvalidInputError(f"{path}: expected a question of {', '.join(map(repr, known))}; got {question!r}")
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(("left", "right", "winner", "judge"))
+    writer.writerows(row[:4] for row in rows if question in (None, row[4]))
+    table = io.BytesIO(text.getvalue().encode())
+    table.name = path
+    return table
 
 
 def _likely_formats(source: Source, request: VoteRequest, items: ItemCodes) -> list[str]:
@@ -206,11 +296,7 @@ def _likely_formats(source: Source, request: VoteRequest, items: ItemCodes) -> l
     if start.startswith(b"PAR1"):
         return ["parquet"]
     if start.lstrip().startswith((b"{", b"[{")):
-        message = (
-            "a JSON file: expected CSV, TSV, Parquet, Excel, PrefLib, or lines of winner and loser; pandas.read_json "
-            "and to_csv convert it"
-        )
-        raise FileFormatError(message, source_name(source))
+        return ["json"]
     table = "tsv" if suffix == "tsv" else "csv"
     header = start.lstrip(b"\r\n").partition(b"\n")[0]
     names = _cells(header, table)
@@ -246,7 +332,7 @@ def _cells(header: bytes, table: str) -> tuple[str, ...]:
 def open_votes(source: Source, kind: FileFormat) -> Table:
     """Open a table of votes."""
     if kind == "parquet":
-        return ParquetTable(source)
+        return ParquetTable(parquet_as_table(source))
     if kind == "xlsx":
         stream = io.BytesIO(NormalisedText.of(source, kind, numbers=False).text)
         stream.name = source_name(source)
@@ -254,9 +340,13 @@ def open_votes(source: Source, kind: FileFormat) -> Table:
     return DelimitedTable(source, kind)
 
 
-def read_votes(table: Table, request: VoteRequest, items: ItemCodes) -> Preferences:
+def read_votes(
+    table: Table, request: VoteRequest, items: ItemCodes, *, skip_invalid: bool = False, about: _About | None = None
+) -> Preferences:
     """Read the votes of a table. Time O(bytes); memory O(votes)."""
-    columns = _ColumnSearch(table, request).columns()
+    table.wrong_rows = []
+    about = about or _About()
+    columns = _ColumnSearch(table, request).columns(about)
     first = table.first_block()
     if first is None:
         raise table.error("the file has no preferences: expected one in each row")
@@ -264,10 +354,12 @@ def read_votes(table: Table, request: VoteRequest, items: ItemCodes) -> Preferen
         item_columns = (columns.winner, columns.loser)
     else:
         item_columns = _likeliest_sides(table, first, columns)
-    reader = _VoteReader(table, columns, item_columns, items)
+    reader = _VoteReader(table, columns, item_columns, items, InvalidVotes(table.path, skip_invalid), about)
+    table.wrong_rows.clear()
     others = {role: column for role, column in columns.others.items() if column is not None}
     numbers = {column for role, column in others.items() if role in ("weight", "magnitude")}
-    table.choose({columns.winner, *columns.marks, *item_columns, *others.values()}, numbers)
+    numbers |= {column for pair in columns.covariates.values() for column in pair or () if column is not None}
+    table.choose({columns.winner, *columns.marks, *item_columns, *others.values(), *numbers}, numbers)
     blocks = track(table.blocks(), None, f"reading {os.path.basename(table.path)}", size=len, noun="rows")
     with contextlib.closing(blocks):
         for block in blocks:
@@ -299,18 +391,30 @@ def _likeliest_sides(table: Table, first: TableBlock, columns: VoteColumns) -> t
     return best[0]
 
 
-def _item_codes(table: Table, block: TableBlock, column: int, items: ItemCodes) -> NDArray[np.int64]:
-    """Return the number of the item in each row."""
+Fault: TypeAlias = Callable[[FileFormatError, NDArray[np.bool_]], None]
+
+
+def _raise(error: FileFormatError, rows: NDArray[np.bool_]) -> None:  # noqa: ARG001 - as a reader of votes takes it
+    raise error
+
+
+def _item_codes(
+    table: Table, block: TableBlock, column: int, items: ItemCodes, fault: Fault = _raise
+) -> NDArray[np.int64]:
+    """Return the number of the item in each row; -1 where `fault` is told of an error."""
     codes, words = block.coded(column)
     item_of = np.empty(len(words), dtype=np.int64)
     for number, word in enumerate(words.tolist()):
         known = items.code_of.get(word)
         if known is None:
             place = (int(block.positions[int(np.argmax(codes == number))]), column)
-            if not word:
-                raise table.error("the cell is empty: expected the name of an item", *place)
-            known = items.code(word, place, lambda message, place: table.error(message, *place))
-        item_of[number] = known
+            try:
+                if not word:
+                    raise table.error("the cell is empty: expected the name of an item", *place)
+                known = items.code(word, place, lambda message, place: table.error(message, *place))
+            except FileFormatError as error:
+                fault(error, codes == number)
+        item_of[number] = -1 if known is None else known
     return item_of[codes]
 
 
@@ -322,15 +426,22 @@ class _VoteReader:
     columns: VoteColumns
     item_columns: tuple[int, int]
     items: ItemCodes
+    invalid: InvalidVotes
+    about: _About
     words: dict[str, int] = field(default_factory=dict)
+    positions: NDArray[np.int64] = field(init=False)
+    valid: NDArray[np.bool_] = field(init=False)
     pieces: defaultdict[str, list[NDArray[Any]]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, block: TableBlock) -> None:
         """Read some rows."""
         pieces, columns = self.pieces, self.columns
+        self.positions, self.valid = block.positions, np.ones(len(block), dtype=np.bool_)
         pieces["position"].append(block.positions)
         pieces["pair"].append(
-            np.column_stack([_item_codes(self.table, block, column, self.items) for column in self.item_columns])
+            np.column_stack(
+                [_item_codes(self.table, block, column, self.items, self._fault) for column in self.item_columns]
+            )
         )
         if columns.marks:
             pieces["winner"].append(self._marked(block))
@@ -339,13 +450,23 @@ class _VoteReader:
             numbers = [self.words.setdefault(word, len(self.words)) for word in words.tolist()]
             pieces["winner"].append(np.array(numbers, dtype=np.int32)[codes])
         readers = {"tie": self._truths, "judge": self._judges, "weight": self._amounts, "magnitude": self._amounts}
+        readers |= {"category": self._judges, "time": lambda block, column: block.words(column)}
+        for name, pair in columns.covariates.items():
+            values = None if pair is None else [self._values(block, one) for one in pair if one is not None]
+            if values is not None:
+                pieces[f"covariate {name}"].append(values[0] - values[1] if len(values) == 2 else values[0])
         for role, column in columns.others.items():
             if column is not None:
                 pieces[role].append(readers[role](block, column))
+        pieces["valid"].append(self.valid)
 
-    def _read(self, role: str) -> NDArray[Any] | None:
-        """Return what was read of a role in all rows."""
-        return np.concatenate(self.pieces[role]) if self.pieces[role] else None
+    def _fault(self, error: FileFormatError, rows: NDArray[np.bool_]) -> None:
+        """Let some rows of the block be invalid, but count each once."""
+        rows &= self.valid
+        self.valid &= ~rows
+        places = self.positions[rows]
+        if len(places):
+            self.invalid.add(error, map(self.table.place_in_words, places[:3].tolist()), len(places))
 
     def _marked(self, block: TableBlock) -> NDArray[np.int32]:
         """Return which column marks the winner in each row, as a number of its word: a column of items, or a tie."""
@@ -358,15 +479,28 @@ class _VoteReader:
             row = int(np.argmax(wrong))
             names = " and ".join(repr(self.table.names[column]) for column in marks)
             message = f"expected a 1 in exactly one of the columns {names}; found it in {int(marked[row].sum())}"
-            raise block.error(message, row, marks[0])
+            self._fault(block.error(message, row, marks[0]), wrong)
         return np.asarray(np.argmax(marked, axis=1), dtype=np.int32)
 
     def _judges(self, block: TableBlock, column: int) -> NDArray[Any]:
         try:
             return block.labels(column)
         except FileFormatError as error:
-            error.args = (f"{error}. An empty name for judge= leaves judges out",)
-            raise
+            if column == self.columns.others["judge"]:
+                error.args = (f"{error}. An empty name for judge= leaves judges out",)
+            words = block.words(column)
+            self._fault(error, words == "")
+            return words
+
+    def _values(self, block: TableBlock, column: int) -> NDArray[np.float64]:
+        """Return the numbers of a column; rows where it has none are invalid."""
+        try:
+            return np.asarray(block.numbers([column])[:, 0], dtype=np.float64)
+        except FileFormatError as error:
+            read = [read_decimal(word.encode()) for word in block.words(column).tolist()]
+            values = np.array([math.nan if value is None else value for value in read])
+            self._fault(error, ~np.isfinite(values))
+            return values
 
     def _truths(self, block: TableBlock, column: int) -> NDArray[np.bool_]:
         codes, words = block.coded(column)
@@ -375,56 +509,84 @@ class _VoteReader:
             if value is None:
                 row = int(np.argmax(codes == number))
                 message = f"{shown(word)} is neither yes nor no: expected 1 or 0, true or false, yes or no"
-                raise block.error(message, row, column)
+                self._fault(block.error(message, row, column), codes == number)
         return np.array(truths, dtype=np.bool_)[codes]
 
     def _amounts(self, block: TableBlock, column: int) -> NDArray[np.float64]:
-        values: NDArray[np.float64] = block.numbers([column])[:, 0]
+        values = self._values(block, column)
         if np.any(values < 0):
             row = int(np.argmax(values < 0))
             what = "weight" if column == self.columns.others["weight"] else "magnitude"
             message = f"the {what} {float(values[row])!r} is negative: expected zero or more"
-            raise block.error(message, row, column)
+            self._fault(block.error(message, row, column), values < 0)
         return values
 
     def preferences(self) -> Preferences:
         """Return what was read."""
-        pairs = np.concatenate(self.pieces["pair"])
-        said_tie, weight, magnitude = (self._read(role) for role in ("tie", "weight", "magnitude"))
-        tie = np.zeros(len(pairs), dtype=np.bool_) if said_tie is None else said_tie
+        for line, error in self.table.wrong_rows or ():
+            self.invalid.add(error, [self.table.place_in_words(line)])
+        join = {"judge": join_labels, "category": join_labels}
+        read = {role: join.get(role, np.concatenate)(pieces) for role, pieces in self.pieces.items()}
+        if not read:
+            self.invalid.notes()
+            raise self.table.error("the file has no preferences: expected one in each row")
+        self.positions, self.valid = read["position"], read["valid"]
+        time, said_of_time = self._times(read.get("time"))
+        pairs, magnitude = read["pair"], read.get("magnitude")
+        tie = read.get("tie", np.zeros(len(pairs), dtype=np.bool_))
         side = None
         if self.columns.loser is None:
-            kind, won = self._won(pairs, tie)
+            kind, won = self._won(read["winner"], pairs, tie)
             said = self._said_of_sides(kind)
             tie |= won == 0
             side = np.where(won == -1, np.int8(-1), np.int8(1))
             pairs = np.where((side == 1)[:, None], pairs, pairs[:, ::-1])
         else:
             said = f"the winners are column {self._name('winner')}, the losers column {self._name('loser')}"
-            same = pairs[:, 0] == pairs[:, 1]
-            if same.any():
-                row = int(np.argmax(same))
-                name = list(self.items.code_of)[pairs[row, 0]]
-                raise self.table.error(f"{shown(name)} is preferred to itself", self._position(row))
+        against_self = self.valid & (pairs[:, 0] == pairs[:, 1])
+        self.invalid.n_against_self = int(np.count_nonzero(against_self))
+        notes = (*self.table.notes, said, *self._other_notes(), *said_of_time, *self.invalid.notes())
+        keep = self.valid & ~against_self
+        if not keep.any():
+            why = "compares an item with itself" if against_self.any() else "is invalid or of another time"
+            raise self.table.error(f"no preference is left: each row {why}")
         if magnitude is not None:
             tie |= magnitude == 0
-        if tie.any():
+        has_ties = bool(tie[keep].any())
+        if has_ties:
             magnitude = np.where(tie, 0.0, 1.0 if magnitude is None else magnitude)
-        judge = join_labels(self.pieces["judge"]) if self.pieces["judge"] else None
-        notes = (*self.table.notes, said, *self._other_notes())
-        found = Preferences(pairs, magnitude, weight, None, tie if tie.any() else None, judge, side, notes)
-        return self._with_names(self._without_self(found))
+        found = Preferences(
+            pairs, magnitude, read.get("weight"), None, tie if has_ties else None, read.get("judge"), side, notes
+        )._replace(category=read.get("category"), time=time, covariates=self._covariates(read, side))
+        return self._with_names(found.chosen(keep))
 
-    def _without_self(self, found: Preferences) -> Preferences:
-        """Leave out the rows of an arena log that compare an item with itself."""
-        differs = found.pairs[:, 0] != found.pairs[:, 1]
-        if differs.all():
-            return found
-        if not differs.any():
-            raise self.table.error("no preference is left: each row compares an item with itself")
-        n_left_out = int(np.count_nonzero(~differs))
-        note = f"left out: {n_left_out:,} vote{'s' * (n_left_out > 1)} between an item and itself"
-        return found.chosen(differs)._replace(notes=(*found.notes, note))
+    def _times(self, words: NDArray[Any] | None) -> tuple[NDArray[Any] | None, list[str]]:
+        """Return the times of all rows, and let those of another period be invalid, uncounted."""
+        if words is None:
+            return None, []
+        distinct, codes = np.unique(words.astype(str), return_inverse=True)
+        read, dated = read_times(distinct.tolist())
+        times = read[codes]
+        wrong = ~np.isfinite(times)
+        if np.any(wrong & self.valid):
+            row = int(np.argmax(wrong & self.valid))
+            message = f"{shown(str(words[row]))} is no time: expected a date such as 2024-05-31T12:00Z, or a number"
+            self._fault(self.table.error(message, int(self.positions[row]), self.columns.others["time"]), wrong)
+        if self.about.since is None and self.about.until is None:
+            return as_times(times, dated), []
+        keep, said = in_period(times, dated, self.about.since, self.about.until)
+        self.valid &= keep
+        return as_times(times, dated), [said]
+
+    def _covariates(
+        self, read: Mapping[str, NDArray[Any]], side: NDArray[np.int8] | None
+    ) -> dict[str, NDArray[np.float64]] | None:
+        """Return the covariates, turned towards the winner; a single column beside winners and losers is so already."""
+        found: dict[str, NDArray[np.float64]] = {}
+        for name, pair in self.columns.covariates.items():
+            values: NDArray[np.float64] = np.ones(len(self.positions)) if pair is None else read[f"covariate {name}"]
+            found[name] = values if side is None else values * side
+        return found or None
 
     def _with_names(self, found: Preferences) -> Preferences:
         """Let items be numbers if all of them are, and else names."""
@@ -436,24 +598,25 @@ class _VoteReader:
     def _name(self, role: str) -> str:
         return repr(self.table.names[getattr(self.columns, role)])
 
-    def _won(self, pairs: NDArray[np.int64], tie: NDArray[np.bool_]) -> tuple[str, NDArray[np.int8]]:
+    def _won(
+        self, codes: NDArray[np.int32], pairs: NDArray[np.int64], tie: NDArray[np.bool_]
+    ) -> tuple[str, NDArray[np.int8]]:
         """Return how the winners are said, and who won each row: 1 the left, -1 the right, 0 a tie."""
-        codes, words = np.concatenate(self.pieces["winner"]), list(self.words)
+        words = list(self.words)
         left, right = (self.table.names[column] for column in self.item_columns)
         winner = WinnerWords(words, (left, right), self.items)
         kind, won, _ = winner.reading(codes, pairs)
         won = np.where(tie, np.int8(0), won)
-        if np.any(won == UNKNOWN):
-            row = int(np.argmax(won == UNKNOWN))
-            known = list(self.items.code_of)
+        unknown = (won == UNKNOWN) & self.valid
+        known = list(self.items.code_of)
+        for code in np.unique(codes[unknown]).tolist():
+            rows = unknown & (codes == code)
+            row = int(np.argmax(rows))
             readings = winner.readings(codes[row : row + 1], pairs[row : row + 1])
             others = next((other for other, said in readings.items() if said[0] != UNKNOWN), None)
-            message = winner.fault(words[codes[row]], (known[pairs[row, 0]], known[pairs[row, 1]]), kind, others)
-            raise self.table.error(message, self._position(row), self.columns.winner)
+            message = winner.fault(words[code], (known[pairs[row, 0]], known[pairs[row, 1]]), kind, others)
+            self._fault(self.table.error(message, int(self.positions[row]), self.columns.winner), rows)
         return kind, won
-
-    def _position(self, row: int) -> int:
-        return int(np.concatenate(self.pieces["position"])[row])
 
     def _said_of_sides(self, kind: str) -> str:
         left, right = (repr(self.table.names[column]) for column in self.item_columns)
@@ -465,8 +628,14 @@ class _VoteReader:
 
     def _other_notes(self) -> list[str]:
         columns, names, others = self.columns, self.table.names, self.columns.others
-        notes = [f"the {role}s are column {names[column]!r}" for role, column in others.items() if column is not None]
+        plural = {"category": "categories"}
+        notes = [
+            f"the {plural.get(role, f'{role}s')} are column {names[column]!r}"
+            for role, column in others.items()
+            if column is not None
+        ]
         used = {columns.winner, *columns.marks, *self.item_columns, *others.values()}
+        used |= {column for pair in columns.covariates.values() for column in pair or ()}
         return notes + left_out([name for column, name in enumerate(names) if column not in used])
 
 
@@ -495,13 +664,15 @@ NAMES = {
     "weight": ("weight", "weights", "count", "counts", "multiplicity", "frequency", "votes", "nvotes"),
     "judge": tuple(f"{judge}{end}" for judge in JUDGES for end in ("", "id", "name")),
     "magnitude": ("magnitude", "margin"),
+    "category": (),
+    "time": TIMES,
 }  # fmt: skip
 SIDES = (
     ("left", "right"), ("a", "b"), ("x", "y"), ("1", "2"), ("first", "second"), ("one", "two"), ("home", "away"),
     ("white", "black"), ("red", "blue"),
 )  # fmt: skip
 """Words for the two sides, in the names of columns and in the column that says who won."""
-OPTIONAL = ("tie", "weight", "judge", "magnitude")
+OPTIONAL = ("tie", "weight", "judge", "magnitude", "category", "time")
 VoteRequest: TypeAlias = Mapping[str, str | None]
 """What the user said about columns, by their roles: None leaves it to the names, an empty string says there is none."""
 
@@ -514,7 +685,8 @@ class VoteColumns:
     loser: int | None
     sides: tuple[tuple[int, int], ...]
     marks: tuple[int, ...]
-    others: Mapping[str, int | None]  # of ties, weights, judges and magnitudes
+    others: Mapping[str, int | None]  # of ties, weights, judges, magnitudes, categories and times
+    covariates: CovariateColumns = field(default_factory=dict)
 
     @staticmethod
     def known_by(names: tuple[str, ...]) -> bool:
@@ -527,14 +699,14 @@ class VoteColumns:
         return (won and any(name in NAMES["loser"] for name in plain)) or (said and bool(side_pairs(names)))
 
 
-def side_pairs(names: tuple[str, ...]) -> list[tuple[int, int]]:
+def side_pairs(names: tuple[str, ...], sides: tuple[tuple[str, str], ...] = ()) -> list[tuple[int, int]]:
     """Return the pairs of columns whose names differ by the words for two sides; bare words first."""
     parts = [_words(name) for name in names]
     column_of = {name: column for column, name in reversed(list(enumerate(parts)))}
     found = []
     for first, words in enumerate(parts):
         for place, word in enumerate(words):
-            for left, right in SIDES:
+            for left, right in sides or SIDES:
                 second = column_of.get((*words[:place], right, *words[place + 1 :])) if word == left else None
                 if second is not None:
                     found.append((first, second))
@@ -578,7 +750,19 @@ class _ColumnSearch:
             if twice is not None:
                 raise table.error(f"column {table.names[column]!r} cannot be both {role} and {twice}")
 
-    def columns(self) -> VoteColumns:
+    def columns(self, about: _About) -> VoteColumns:
+        """Return the columns of votes, and of what else is asked."""
+        found = self._columns()
+        if not about.covariates:
+            return found
+        pairs = side_pairs(
+            self.table.names, SIDES if found.loser is None else (("winner", "loser"), ("chosen", "rejected"))
+        )
+        return replace(
+            found, covariates=covariate_columns(self.table, about.covariates, pairs, sided=found.loser is None)
+        )
+
+    def _columns(self) -> VoteColumns:
         if "loser" in self.taken and ("left" in self.taken or "right" in self.taken):
             message = "give either winner= and loser=, or left=, right= and winner=; got loser= with left= or right="
             raise self.table.error(message)

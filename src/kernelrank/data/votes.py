@@ -24,6 +24,7 @@ from kernelrank.data.text import (
     long_message,
     read_blocks,
     read_decimal,
+    rewind,
     shown,
     source_name,
 )
@@ -53,6 +54,12 @@ class Preferences(NamedTuple):
         other was.
     notes : tuple of str
         What was guessed in order to read the file, and what was left out.
+    category : ndarray, shape (l,), or None
+        The category of each, if it was asked for.
+    time : ndarray of float64 or datetime64, shape (l,), or None
+        The time of each, if it was asked for.
+    covariates : dict of ndarray of float64, shape (l,), or None
+        The value of each covariate for the item of ``pairs[:, 0]`` less that for the other.
     """
 
     pairs: NDArray[np.int64]
@@ -63,11 +70,35 @@ class Preferences(NamedTuple):
     judge: NDArray[Any] | None = None
     side: NDArray[np.int8] | None = None
     notes: tuple[str, ...] = ()
+    category: NDArray[Any] | None = None
+    time: NDArray[Any] | None = None
+    covariates: dict[str, NDArray[np.float64]] | None = None
 
     def chosen(self, rows: NDArray[np.bool_]) -> Preferences:
         """Return some of the preferences, with the names of all items."""
-        columns = {name: getattr(self, name) for name in ("pairs", "magnitude", "weight", "tie", "judge", "side")}
-        return self._replace(**{name: column[rows] for name, column in columns.items() if column is not None})
+        names = ("pairs", "magnitude", "weight", "tie", "judge", "side", "category", "time")
+        columns = {name: getattr(self, name) for name in names}
+        found = self._replace(**{name: column[rows] for name, column in columns.items() if column is not None})
+        if self.covariates is None:
+            return found
+        return found._replace(covariates={name: values[rows] for name, values in self.covariates.items()})
+
+
+class Rankings(NamedTuple):
+    """Rankings of items, the best first.
+
+    Parameters
+    ----------
+    rankings : list of list
+        The names of the items; a list inside a ranking holds tied ones.
+    weight : ndarray of float64, shape (number of rankings,)
+        How often each ranking was given.
+    notes : tuple of str
+    """
+
+    rankings: list[list[Any]]
+    weight: NDArray[np.float64]
+    notes: tuple[str, ...] = ()
 
 
 # Clicks ---------------------------------------------------------------------------------------------------------------
@@ -219,6 +250,54 @@ class ItemCodes:
         return np.array([int(name) for name in self.code_of], dtype=np.int64)
 
 
+# Invalid votes --------------------------------------------------------------------------------------------------------
+#
+# Votes that cannot be read: all are counted, by what is wrong with them, before they are an error or left out.
+
+
+@dataclass
+class InvalidVotes:
+    """What is wrong with some votes: for each kind its number, some places, and the first error."""
+
+    path: str
+    skip: bool = False
+    n_votes: int = 0
+    n_against_self: int = 0
+    kinds: dict[str, tuple[int, list[str], FileFormatError]] = field(default_factory=dict)
+
+    def add(self, error: FileFormatError, places: Iterable[str] = (), count: int = 1) -> None:
+        """Add votes with one fault. Faults are of a kind if they differ in numbers and quoted words only."""
+        kind = re.sub(r"'[^']*'|\"[^\"]*\"|[0-9.]+", "", str(error))
+        number, found, first = self.kinds.get(kind, (0, [], error))
+        self.kinds[kind] = number + count, [*found, *places][:3], first
+        self.n_votes += count
+
+    def notes(self) -> list[str]:
+        """Return what is left out; raise an error for invalid votes unless they are skipped."""
+        left = "votes" if self.n_votes > 1 else "vote"
+        if self.kinds and not self.skip:
+            (_, _, error), *others = self.kinds.values()
+            remedy = f"; skip_invalid=True leaves {'them' if self.n_votes > 1 else 'it'} out"
+            if self.n_votes == 1 and not others:
+                error.args = (f"{error}{remedy}",)
+                raise error
+            message = f"{self.n_votes:,} invalid {left}: {self._told('')}{remedy}"
+            raise FileFormatError(message, self.path)
+        notes = [f"left out: {self.n_votes:,} invalid {left}: {self._told(': expected')}"] if self.kinds else []
+        if self.n_against_self:
+            plural = "s" * (self.n_against_self > 1)
+            notes.append(f"left out: {self.n_against_self:,} vote{plural} between an item and itself")
+        return notes
+
+    def _told(self, end: str) -> str:
+        told = []
+        for number, places, error in self.kinds.values():
+            text = str(error).removeprefix(self.path).lstrip(",: ")
+            also = f" (also {', '.join(places[1:])}{', ...' * (number > 3)})" if number > 1 else ""
+            told.append(f"{number:,} as in {text.partition(end)[0] if end else text}{also}")
+        return "; ".join(told)
+
+
 # Preference lines -----------------------------------------------------------------------------------------------------
 #
 # Lines of preferences: winner and loser, with a magnitude and a weight, separated by white space or commas.
@@ -230,14 +309,18 @@ def _fields(line: bytes) -> list[bytes]:
     return re.split(rb"[ \t\v\f\r]*,[ \t\v\f\r]*|[ \t\v\f\r]+", line.partition(b"#")[0].strip())
 
 
-def read_lines(source: Source, items: ItemCodes) -> Preferences:
+def read_lines(source: Source, items: ItemCodes, *, skip_invalid: bool = False) -> Preferences:
     """Read lines of ``winner loser [magnitude [weight]]``. Time O(bytes); memory O(lines)."""
-    reader = _LineReader(source_name(source), items)
+    reader = _LineReader(source_name(source), items, skip_invalid)
     for block in read_blocks(source):
         for number, line in enumerate(block.text.split(b"\n"), start=block.first_line):
             fields = _fields(line)
-            if fields != [b""]:
+            if fields == [b""]:
+                continue
+            try:
                 reader.add(fields, number)
+            except FileFormatError as error:
+                reader.invalid.add(error, [f"line {number}"])
     return reader.preferences()
 
 
@@ -250,9 +333,10 @@ def looks_like_a_line(line: bytes) -> bool:
 class _LineReader:
     """The lines read so far. Words are numbered as they come, and become item numbers in the end."""
 
-    def __init__(self, path: str, items: ItemCodes) -> None:
+    def __init__(self, path: str, items: ItemCodes, skip_invalid: bool) -> None:
         self.path = path
         self.items = items
+        self.invalid = InvalidVotes(path, skip_invalid)
         self.code_of: dict[bytes, int] = {}
         self.codes = array("q")
         self.numbers = (array("d"), array("d"))
@@ -263,15 +347,19 @@ class _LineReader:
         self._check_columns(fields, line)
         if not self.codes and self._is_header(fields):
             return
-        winner, loser = (self._code(field, line, place) for place, field in enumerate(fields[:2]))
-        if winner == loser:
-            raise self._wrong(f"{shown(fields[0])} is preferred to itself", line)
-        self.codes.extend((winner, loser))
-        for name, cell, column in zip(COLUMNS[2:], fields[2:], self.numbers, strict=False):
+        values = []
+        for name, cell in zip(COLUMNS[2:], fields[2:], strict=False):
             value = read_decimal(cell)
             if value is None or not (math.isfinite(value) and value >= 0):
                 hint = "; names with spaces need a CSV file whose first line is winner,loser" if value is None else ""
                 raise self._wrong(f"the {name} {shown(cell)} is not a finite number, zero or more{hint}", line)
+            values.append(value)
+        winner, loser = (self._code(field, line, place) for place, field in enumerate(fields[:2]))
+        if winner == loser:
+            self.invalid.n_against_self += 1
+            return
+        self.codes.extend((winner, loser))
+        for column, value in zip(self.numbers, values, strict=False):
             column.append(value)
 
     def _wrong(self, message: str, line: int | None, column: str | None = None) -> FileFormatError:
@@ -307,19 +395,20 @@ class _LineReader:
 
     def preferences(self) -> Preferences:
         """Return what was read."""
+        notes = tuple(self.invalid.notes())
         if not self.codes:
             raise self._wrong("the file has no preferences: expected one in each row", None)
         pairs = np.array(self.codes, dtype=np.int64).reshape(-1, 2)
         magnitude, weight = (np.array(column) if column else None for column in self.numbers)
         tie = None if magnitude is None or magnitude.all() else magnitude == 0
         if self.items.all_integers():
-            return Preferences(self.items.item_numbers(self._wrong)[pairs], magnitude, weight, None, tie)
+            return Preferences(self.items.item_numbers(self._wrong)[pairs], magnitude, weight, None, tie, notes=notes)
         is_integer = self.items.are_integers()
         others = pairs[1:]
         if not (self.items.fixed or is_integer[pairs[0]].any()) and len(others) and is_integer[others].all():
             line = self.items.first_places[0]
             raise self._wrong("looks like a header, because the other lines have item numbers: begin it with #", line)
-        return Preferences(pairs, magnitude, weight, self.items.names(), tie)
+        return Preferences(pairs, magnitude, weight, self.items.names(), tie, notes=notes)
 
 
 # PrefLib --------------------------------------------------------------------------------------------------------------
@@ -344,6 +433,44 @@ def is_preflib(source: Source, start: bytes) -> bool:
 
 def read_preflib(source: Source, items: ItemCodes) -> Preferences:
     """Read a PrefLib file. Time and memory O(preferences), of which a ranking of k items has k (k - 1) / 2."""
+    return _read_orders(source).preferences(items)
+
+
+def read_rankings(source: Source) -> Rankings:
+    r"""Read the rankings of a PrefLib file, for `Leaderboard.fit_rankings`; `read_pairs` reads their pairs.
+
+    Parameters
+    ----------
+    source : path or file object
+        As in `read_pairs`: orders (``.soc``, ``.soi``, ``.toc``, ``.toi``).
+
+    Returns
+    -------
+    Rankings
+        ``rankings, weight, notes``.
+
+    Raises
+    ------
+    FileFormatError
+        For a file without rankings; the message has the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> lines = ["# DATA TYPE: toi", *(f"# ALTERNATIVE NAME {k}: {name}" for k, name in enumerate("abc", 1))]
+    >>> read_rankings(io.StringIO("\n".join([*lines, "2: 3,1", "1: 2,{1,3}"]))).rankings
+    [['c', 'a'], ['b', ['a', 'c']]]
+    """
+    reader = _read_orders(source)
+    if not reader.orders:
+        raise reader.wrong("the file has no rankings: expected lines such as '2: 3,1,{2,4}'")
+    said = f"{reader.n_voters:,} rankings, {reader.n_lines:,} of them different"
+    orders, weight = zip(*reader.orders, strict=True)
+    return Rankings(list(orders), np.array(weight), (f"a PrefLib file: {len(reader.names):,} items, {said}",))
+
+
+def _read_orders(source: Source) -> _PrefLibReader:
+    rewind(source)
     reader = _PrefLibReader(source_name(source))
     for block in read_blocks(source):
         try:
@@ -354,7 +481,7 @@ def read_preflib(source: Source, items: ItemCodes) -> Preferences:
         for number, line_text in enumerate(text.split("\n"), start=block.first_line):
             if line_text.strip():
                 reader.add(line_text.strip(), number)
-    return reader.preferences(items)
+    return reader
 
 
 @dataclass
@@ -369,9 +496,11 @@ class _PrefLibReader:
     ties: list[NDArray[np.bool_]] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
+    orders: list[tuple[list[Any], float]] = field(default_factory=list)
     n_lines: int = 0
     n_voters: int = 0
     n_silent: int = 0
+    n_against_self: int = 0
 
     def wrong(self, message: str, line: int | None = None) -> FileFormatError:
         return FileFormatError(message, self.path, line)
@@ -422,7 +551,8 @@ class _PrefLibReader:
             raise self.wrong(f"{shown(text)}: expected two items and a weight, zero or more, as in '1,2,5'", line)
         pair = [self._number(number, line) for number in fields[:2]]
         if pair[0] == pair[1]:
-            raise self.wrong(f"item {pair[0]} is preferred to itself", line)
+            self.n_against_self += 1
+            return
         self.pairs.append(np.array([pair]))
         self.ties.append(np.zeros(1, dtype=np.bool_))
         self.weights.append(weight)
@@ -445,6 +575,8 @@ class _PrefLibReader:
             message = f"{len(order)} of {len(self.names)} items are ranked, in a file of type {self.kind}"
             raise self.wrong(f"{message}: expected complete orders", line)
         self.n_voters += count
+        named = [[self.names[item] for item in group] for group in groups]
+        self.orders.append(([group if len(group) > 1 else group[0] for group in named], float(count)))
         tier_of = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
         upper, lower = np.triu_indices(len(order), 1)
         if not len(upper):
@@ -488,7 +620,8 @@ class _PrefLibReader:
     def _notes(self, tie: NDArray[np.bool_]) -> list[str]:
         n_ties = int(np.count_nonzero(tie))
         if self.kind == "wmd":
-            return [f"a PrefLib file: {len(self.names):,} items, {self.n_lines:,} weighted preferences"]
+            notes = [f"a PrefLib file: {len(self.names):,} items, {self.n_lines:,} weighted preferences"]
+            return notes + InvalidVotes(self.path, n_against_self=self.n_against_self).notes()
         counts = f"{self.n_voters:,} rankings, {self.n_lines:,} of them different"
         notes = [
             f"a PrefLib file: {len(self.names):,} items, {counts}",

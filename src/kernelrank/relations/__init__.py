@@ -5,7 +5,7 @@ from kernelrank.relations.evaluation import CrossCorpus, CrossValidation, cross_
 from kernelrank.relations.extractor import Choice, RelationExtractor
 from kernelrank.relations.features import PartsVectorizer
 from kernelrank.relations.graphs import GraphScheme, candidate_graph, candidate_graphs, candidate_parts
-from kernelrank.relations.readers import from_spacy, read_conllu, read_interaction_xml
+from kernelrank.relations.readers import from_spacy, read_conllu, read_interaction_xml, read_sentences
 
 __all__ = [
     "Candidate",
@@ -30,4 +30,5 @@ __all__ = [
     "make_corpus",
     "read_conllu",
     "read_interaction_xml",
+    "read_sentences",
 ]

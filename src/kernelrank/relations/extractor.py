@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank.base.arrays import Float
 from kernelrank.base.labels import Queries
 from kernelrank.base.results import Curves, Result
+from kernelrank.base.sklearn_private import DocumentationLink
 from kernelrank.errors import InvalidInputError, SkippedCandidateWarning
 from kernelrank.estimators.base import keep_parameters
 from kernelrank.kernels.all_paths import Combine
@@ -26,7 +27,7 @@ from kernelrank.relations.features import FeatureSet, feature_kernels, feature_s
 from kernelrank.relations.scores import ExtractionScores, HeldOutDocuments, Learning, hold_out_documents, measure
 
 
-class RelationExtractor(BaseEstimator):
+class RelationExtractor(DocumentationLink, BaseEstimator):
     """Learn from candidate pairs with labels which pairs of other sentences interact.
 
     Candidates become graphs, graphs the features of the all-paths kernel [APBPGS08]_, and RLS or RankRLS learns a

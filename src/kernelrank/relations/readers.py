@@ -1,7 +1,7 @@
 """Reading CoNLL-U files; mentions are read from a second file.
 
 The parses are as any parser of Universal Dependencies writes them, with ``# newdoc id``, ``# sent_id`` and ``# text``.
-Mentions are a table with tabs and one heading line::
+Mentions are a table with tabs, commas or semicolons and one heading line::
 
     sentence  id  start  end  type
     s0        e0  0      4    protein
@@ -15,12 +15,15 @@ may be left out. A mention of several parts has several lines with one id. What 
 
 from __future__ import annotations
 
+import csv
 import lzma
 import os
+import re
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from xml.etree import ElementTree
@@ -75,7 +78,7 @@ def read_conllu(
     parses : path
         A CoNLL-U file. Sentences before the first ``# newdoc`` are documents of their own.
     mentions : path
-        A table of mentions, with tabs and a heading line: sentence, id, start, end and, if known, type.
+        A table of mentions, with tabs or commas and a heading line: sentence, id, start, end and, if known, type.
     pairs : path, optional
         A table of what is known: sentence, first, second and interacts (True or False). Pairs that are not in it have
         no label.
@@ -261,9 +264,11 @@ def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
 
 
 def _table(path: PathLike, columns: tuple[str, ...], optional: str | None = None) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a table with tabs, the optional column last, after checking its heading."""
+    """Yield the rows of a table with tabs or commas, the optional column last, after checking its heading."""
     for number, line in _lines(path):
-        row = line.split("\t")
+        if number == 1:
+            mark = _mark_of(line)
+        row = next(csv.reader([line], delimiter=mark), [])
         if number == 1:
             heading = row
             if tuple(row) not in (columns, (*columns, optional)):
@@ -275,6 +280,93 @@ def _table(path: PathLike, columns: tuple[str, ...], optional: str | None = None
                 message = f"{len(row)} columns under a heading of {len(heading)}"
                 raise FileFormatError(message, os.fspath(path), number)
             yield number, row
+
+
+def _mark_of(heading: str) -> str:
+    """Return what separates the columns under a heading."""
+    return max("\t,;", key=heading.count)
+
+
+# Marked sentences -----------------------------------------------------------------------------------------------------
+#
+# Sentences without a parse, each with two marked mentions: ``<e1>KinC</e1> activates <e2>Spo0A</e2>.``
+#
+# Each word is linked to the next one, so that the path between the two mentions has the words between them.
+
+MARKED = re.compile(r"</?e([12])>")
+YES_NO = {**dict.fromkeys(("true", "1", "yes"), True), **dict.fromkeys(("false", "0", "no"), False)}
+
+
+def read_sentences(path: PathLike) -> Corpus:
+    r"""Read a plain table of sentences with two marked mentions each; they need no parse.
+
+    Parameters
+    ----------
+    path : path
+        A table with commas, semicolons or tabs, in UTF-8. Column sentence: text with ``<e1>…</e1>`` and ``<e2>…</e2>``
+        around the two mentions. Column interacts, if known: True or False, 1 or 0, yes or no; an empty cell is unknown.
+        Column document, optional: rows of one document are held out together; without it, those of one text.
+
+    Returns
+    -------
+    Corpus
+        Its dependencies link each word to the next one, and its words have no part of speech.
+
+    Raises
+    ------
+    FileFormatError
+        If a row cannot be read; the message has its line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.csv")
+    ...     _ = path.write_text("sentence,interacts\n<e1>KinC</e1> activates <e2>Spo0A</e2>.,yes\n")
+    ...     read_sentences(path).candidates[0].names
+    ('KinC', 'Spo0A')
+    """
+    where, sentences, candidates = os.fspath(path), [], []
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        try:
+            mark = _mark_of(file.readline())
+            file.seek(0)
+            rows = csv.DictReader(file, delimiter=mark)
+            if "sentence" not in (rows.fieldnames or ()):
+                message = f"expected a column sentence; the columns are {', '.join(rows.fieldnames or ())}"
+                raise FileFormatError(message, where, 1)
+            for number, row in enumerate(rows):
+                candidates.append(_marked(row, f"s{number}", where, rows.line_num))
+                sentences.append(candidates[-1].sentence)
+        except UnicodeDecodeError as error:
+            raise FileFormatError(f"not UTF-8: {error}", where) from None
+    return Corpus(Path(path).stem, tuple(sentences), tuple(candidates))
+
+
+def _marked(row: Mapping[str, str | None], name: str, where: str, line: int) -> Candidate:
+    """Return the pair of one row."""
+    given = row["sentence"] or ""
+    marks = [mark[0] for mark in MARKED.finditer(given)]
+    if marks not in (["<e1>", "</e1>", "<e2>", "</e2>"], ["<e2>", "</e2>", "<e1>", "</e1>"]):
+        message = f"expected <e1>…</e1> and <e2>…</e2> around two mentions; got {' '.join(marks) or 'no mark'}"
+        raise FileFormatError(message, where, line, column="sentence")
+    parts = MARKED.split(given)[::2]
+    text, places = "".join(parts), list(accumulate(map(len, parts)))
+    tokens = tuple(Token(word[0], "", *word.span()) for word in re.finditer(r"\w+(?:[-/.]\w+)*|[^\w\s]", text))
+    spans = {marks[0][2]: places[:2], marks[2][2]: places[2:4]}
+    mentions = tuple(
+        Mention(f"e{which}", text[start:end], covering_tokens(tokens, [(start, end)]))
+        for which, (start, end) in sorted(spans.items())
+    )
+    if not all(mention.tokens for mention in mentions):
+        raise FileFormatError("a mention has no word", where, line, column="sentence")
+    says = (row.get("interacts") or "").strip().lower()
+    if says and says not in YES_NO:
+        raise FileFormatError(f"expected True or False, got {says!r}", where, line, column="interacts")
+    links = tuple(Dependency(place, place + 1, "next") for place in range(len(tokens) - 1))
+    sentence = Sentence(name, row.get("document") or text, text, tokens, links, mentions)
+    return candidates_of(sentence, {frozenset(("e1", "e2")): (YES_NO[says], name)} if says else {}, {}, Counter())[0]
 
 
 def _read_standoff(mentions: PathLike, pairs: PathLike | None, skipped: Counter[str]) -> dict[str, _Standoff]:
