@@ -31,7 +31,8 @@ def objective(x, Phi, pairs, alpha, *, tie, weight, side, judge, ties, side_bias
         if judge_effect == "side":
             d = d + stood * effects[k]
         if judge_effect == "scale":
-            d = np.exp(effects[k] - effects.mean()) * (f[h] - f[j]) + stood * bias
+            size = np.exp(effects[k] - effects.mean())
+            d = 5.0 * size / (4.0 + size) * (f[h] - f[j]) + stood * bias
         if davidson:
             terms = np.array([np.exp(d / 2), np.exp(-d / 2), np.exp(theta)])
             total = total - count * np.log(terms[2 if tied else 0] / terms.sum())

@@ -103,7 +103,8 @@ def test_equals_a_generic_optimiser(options, solver):
         np.testing.assert_allclose(model.tie_log_, theta, rtol=0, atol=1e-8)
     if kinds["judge_effect"]:
         order = np.argsort(model.judges_)
-        expected = effects if kinds["judge_effect"] == "side" else np.exp(effects - effects.mean())
+        size = np.exp(effects - effects.mean())
+        expected = effects if kinds["judge_effect"] == "side" else 5.0 * size / (4.0 + size)
         np.testing.assert_allclose(model.judge_effects_[order], expected, rtol=0, atol=1e-8)
     assert model.gap_ < 1e-11
 
@@ -402,3 +403,17 @@ def test_refuses_what_has_no_pairs():
         BradleyTerry(side_bias=True).fit(np.eye(3), [1, 2, 3])
     with pytest.raises(InvalidInputError, match=r"at most 20,000,000 pairs; the queries have up to 49,995,000"):
         BradleyTerry().fit(np.zeros((10_000, 1)), np.arange(10_000.0))
+
+
+def test_a_judge_who_sides_with_a_bare_majority_has_a_bounded_factor():
+    random = np.random.default_rng(0)
+    first = random.integers(4, size=600)
+    second = (first + random.integers(1, 4, size=600)) % 4
+    better = first < second
+    won = np.where(np.arange(600) < 300, better, np.where(random.random(600) < 0.55, better, ~better))
+    pairs = np.where(won[:, None], np.column_stack([first, second]), np.column_stack([second, first]))
+    judge = np.where(np.arange(600) < 300, "always", np.where(np.arange(600) % 2, "ann", "bob"))
+    model = BradleyTerry(0.5, judge_effect="scale", judge_alpha=1e-4).fit_pairs(np.eye(4), pairs, judge=judge)
+    factor = dict(zip(model.judges_, model.judge_effects_, strict=True))
+    assert 3.0 < factor["always"] <= 5.0
+    assert max(factor["ann"], factor["bob"]) < 0.5

@@ -18,9 +18,8 @@ from sklearn.base import clone
 from kernelrank.errors import InvalidInputError, NothingToCompareError, UnconnectedVotesWarning
 from kernelrank.estimators import RankRLS
 from kernelrank.persistence import load, save
-from kernelrank.votes import BradleyTerry, Leaderboard, newton, score_estimate
+from kernelrank.votes import BradleyTerry, Leaderboard, newton, next_votes, score_estimate
 from kernelrank.votes import posterior as judge_agreement
-from kernelrank.votes import posterior as next_votes
 from kernelrank.votes.likelihood import LogisticVotes
 from kernelrank.votes.score_estimate import ScoreEstimate
 from kernelrank.votes.votes import Votes
@@ -540,7 +539,7 @@ def fit_with_ties(first, second, outcome, **options):
 
 
 @pytest.mark.parametrize("alpha", ["auto", 0.05])
-@pytest.mark.parametrize(("odds", "share"), [(0.9, 0.3), (3.2, 0.6)])
+@pytest.mark.parametrize(("odds", "share"), [(0.0, 0.0), (0.9, 0.3), (3.2, 0.6)])
 def test_standard_errors_are_those_of_votes_with_ties(odds, share, alpha):
     # Without regard to ties they were 1.25 and 1.8 times as large.
     rng = np.random.default_rng(3)

@@ -6,9 +6,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from types import MethodType
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
@@ -42,14 +43,25 @@ from kernelrank.kernels import GammaLike, KernelLike, MetricLike
 from kernelrank.solvers.precision import check_range
 from kernelrank.votes.likelihood import outcome_probabilities
 from kernelrank.votes.newton import JudgeEffect, LinearSystem, Unknowns, VoteNewton, VoteProblem, VoteSolution
-from kernelrank.votes.votes import Votes
+from kernelrank.votes.votes import Votes, covariate_effects, covariate_values, root_mean_squares
 
 # Vote learner ---------------------------------------------------------------------------------------------------------
 #
 # Base of BradleyTerry: check and add up votes, solve the problem, and store the solution.
 
-LEARNT = ("tie_log_", "side_bias_std_", "judges_", "judge_effects_", "precision_factor_", "precision_items_")
+LEARNT = (
+    *("tie_log_", "side_bias_std_", "judges_", "judge_effects_", "precision_factor_", "precision_items_"),
+    *("covariate_names_", "covariate_effects_", "covariate_covariance_"),
+)
 """What some fits store and others do not."""
+
+
+class _Given(NamedTuple):
+    """Who cast the votes, and the names and root mean squares of covariates."""
+
+    judges: Queries | None
+    names: NDArray[Any] | None
+    rms: Float | None
 
 
 class VoteLearner(Ranker, ScorePosterior):
@@ -94,8 +106,8 @@ class VoteLearner(Ranker, ScorePosterior):
         return Votes.count(X.shape[0], pairs, weight=weight), queries
 
     def _count_votes(
-        self, n_items: int, pairs: Any, tie: Any, weight: Any, side: Any, judge: Any
-    ) -> tuple[Votes, Queries | None]:
+        self, n_items: int, pairs: Any, tie: Any, weight: Any, side: Any, judge: Any, covariates: Any
+    ) -> tuple[Votes, _Given]:
         """Check the votes and add them up; what no effect asks for is left out."""
         pairs = check_pairs(pairs, n_items)
         sided, judged = self.side_bias or self.judge_effect == "side", self.judge_effect is not None
@@ -107,6 +119,11 @@ class VoteLearner(Ranker, ScorePosterior):
                 raise InvalidInputError(f"{why} needs `{name}`, one value for each vote: pass it to fit_pairs")
         judges = Queries.from_labels(judge, len(pairs), name="judge") if judged else None
         checked_side = check_sides(side, len(pairs))
+        names = C = rms = None
+        if covariates is not None:
+            names, C = covariate_values(covariates, len(pairs))
+            rms = root_mean_squares(names, C)
+            C = C / rms
         votes = Votes.count(
             n_items,
             pairs,
@@ -115,8 +132,9 @@ class VoteLearner(Ranker, ScorePosterior):
             side=checked_side if sided else None,
             judge=None if judges is None else judges.codes,
             n_judges=0 if judges is None else len(judges),
+            covariates=C,
         )
-        return votes, judges
+        return votes, _Given(judges, names, rms)
 
     def _problem(self, X: Matrix, votes: Votes) -> VoteProblem:
         features = self._features(X)
@@ -126,6 +144,7 @@ class VoteLearner(Ranker, ScorePosterior):
             self.judge_effect,
             votes.n_judges,
             self.ties == "davidson" and bool(np.any(votes.tied > 0)),
+            0 if votes.covariates is None else votes.covariates.shape[1],
         )
         return VoteProblem(features, votes, unknowns, self.judge_alpha)
 
@@ -135,14 +154,14 @@ class VoteLearner(Ranker, ScorePosterior):
         votes: Votes,
         progress: FitProgress,
         *,
-        judges: Queries | None = None,
+        given: _Given | None = None,
         queries: Queries | None = None,
     ) -> Self:
         problem = self._problem(X, votes)
         newton = VoteNewton(self.solver, self.tol, self.max_iter)
         solution = newton.solve(problem, self.alpha, step=progress.step)
         progress.done()
-        return self._keep_votes(problem, solution, newton, judges, queries)
+        return self._keep_votes(problem, solution, newton, given, queries)
 
     def _fit_votes_path(
         self,
@@ -150,7 +169,7 @@ class VoteLearner(Ranker, ScorePosterior):
         votes: Votes,
         alphas: list[float],
         *,
-        judges: Queries | None = None,
+        given: _Given | None = None,
         queries: Queries | None = None,
     ) -> list[Self]:
         problem = self._problem(X, votes)
@@ -160,7 +179,7 @@ class VoteLearner(Ranker, ScorePosterior):
             solution = newton.solve(problem, alpha, start=start)
             start = solution.unknowns[:, 0]
             model = clone(self).set_params(alpha=alpha)._with_items_of(self)
-            path.append(model._keep_votes(problem, solution, newton, judges, queries))
+            path.append(model._keep_votes(problem, solution, newton, given, queries))
         return path
 
     def _keep_votes(
@@ -168,7 +187,7 @@ class VoteLearner(Ranker, ScorePosterior):
         problem: VoteProblem,
         solution: VoteSolution,
         newton: VoteNewton,
-        judges: Queries | None,
+        given: _Given | None,
         queries: Queries | None,
     ) -> Self:
         """Store what was fitted, and nothing of an earlier fit with other options."""
@@ -192,11 +211,17 @@ class VoteLearner(Ranker, ScorePosterior):
         if self.ties == "davidson":
             theta = unknowns.theta(solution.effects)
             self.tie_log_ = -np.inf if theta is None else theta
-        if judges is not None:
-            self.judges_ = judges.labels
+        if given is not None and given.names is not None:
+            assert given.rms is not None
+            self.covariate_names_ = given.names
+            self.covariate_effects_ = solution.effects[unknowns.covariates] / given.rms
+            if solution.covariance is not None:
+                self.covariate_covariance_ = solution.covariance / np.outer(given.rms, given.rms)
+        if given is not None and given.judges is not None:
+            self.judges_ = given.judges.labels
             effects = solution.effects[unknowns.judges]
             scaled = unknowns.judge_effect == "scale"
-            self.judge_effects_ = np.exp(unknowns.log_scale(solution.effects)) if scaled else effects.copy()
+            self.judge_effects_ = unknowns.scales(solution.effects)[0] if scaled else effects.copy()
         if solution.factor is not None:
             self.precision_factor_ = solution.factor
             if isinstance(features, ReducedSet):
@@ -253,8 +278,8 @@ class BradleyTerry(VoteLearner):
         practical effect, and finite if all votes go to one side. θ has the same penalty.
     judge_effect : {"side", "scale"}, optional
         What differs between judges. "side": each judge has a side bias, in addition to the common one. "scale": each
-        judge has a positive factor of the differences, which is small for a judge who votes almost at random. The
-        logarithms of the factors have a mean of zero. With "scale" the problem is not convex: the
+        judge has a positive factor of the differences, which is small for a judge who votes almost at random, 1 for one
+        like the others, and at most 5. With "scale" the problem is not convex: the
         solution is a stationary point, and `gap_` is for fixed factors.
     judge_alpha : float, default=0.5
         The penalty of the squared side biases, or squared logarithms of scales, of the judges: a normal prior with
@@ -301,6 +326,8 @@ class BradleyTerry(VoteLearner):
         The objective J is above its minimum by ``gap_ J`` at most, rounding included.
     objective_ : float
         The objective at the solution, penalties included.
+    covariate_names_, covariate_effects_, covariate_covariance_ : ndarray, shapes (p,), (p,), (p, p)
+        The covariates, their effects and the covariance of these; `covariates_` is their table.
     precision_factor_ : ndarray, shape (s, s)
         What `covariance` needs: the triangular factor of the precision of the coefficients. Only where the system was
         factorised.
@@ -411,7 +438,15 @@ class BradleyTerry(VoteLearner):
     @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
     def fit_pairs(
-        self, X: Any, pairs: Any, *, tie: Any = None, weight: Any = None, side: Any = None, judge: Any = None
+        self,
+        X: Any,
+        pairs: Any,
+        *,
+        tie: Any = None,
+        weight: Any = None,
+        side: Any = None,
+        judge: Any = None,
+        covariates: Any = None,
     ) -> Self:
         """Fit to votes.
 
@@ -431,6 +466,10 @@ class BradleyTerry(VoteLearner):
             0 if unknown. For `side_bias` and ``judge_effect="side"``, else ignored.
         judge : sequence, shape (l,), optional
             The judge of each vote: any hashable labels. For `judge_effect`, else ignored.
+        covariates : array-like, shape (l, p), data frame or mapping of columns, optional
+            What else differs between the two sides of a vote: the value for the item of column 0 less that for the item
+            of column 1, such as by how many words the first answer is longer. Each has an effect in the logit, see
+            `covariates_`, with the penalty 0.005, or alpha if it is smaller, in the unit of its root mean square.
 
         Returns
         -------
@@ -450,8 +489,8 @@ class BradleyTerry(VoteLearner):
         array([2.63, 3.51])
         """
         X = self._check_items(X, reset=True)
-        votes, judges = self._count_votes(X.shape[0], pairs, tie, weight, side, judge)
-        return self._fit_votes(X, votes, GapProgress(self, X), judges=judges)
+        votes, given = self._count_votes(X.shape[0], pairs, tie, weight, side, judge, covariates)
+        return self._fit_votes(X, votes, GapProgress(self, X), given=given)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_path(self, X: Any, y: Any, alphas: Any, *, qid: Any = None, sample_weight: Any = None) -> list[Self]:
@@ -485,12 +524,13 @@ class BradleyTerry(VoteLearner):
         weight: Any = None,
         side: Any = None,
         judge: Any = None,
+        covariates: Any = None,
     ) -> list[Self]:
         """Fit to votes for many alphas with warm starts; order them from large to small.
 
         Parameters
         ----------
-        X, pairs, tie, weight, side, judge
+        X, pairs, tie, weight, side, judge, covariates
             As in `fit_pairs`.
         alphas : array-like of float
             The values of alpha.
@@ -502,11 +542,23 @@ class BradleyTerry(VoteLearner):
         """
         learner: Self = clone(self)
         X = learner._check_items(X, reset=True)
-        votes, judges = learner._count_votes(X.shape[0], pairs, tie, weight, side, judge)
-        return learner._fit_votes_path(X, votes, check_alphas(alphas), judges=judges)
+        votes, given = learner._count_votes(X.shape[0], pairs, tie, weight, side, judge, covariates)
+        return learner._fit_votes_path(X, votes, check_alphas(alphas), given=given)
+
+    @property
+    def covariates_(self) -> Any:
+        """A table of the effects of covariates: ``covariate, effect, std_error, low, high``, with 95 % intervals.
+
+        An effect is by how much the logit of a vote grows with one unit of the covariate. NaN where the system was not
+        factorised, so that standard errors are unknown.
+        """
+        if not hasattr(self, "covariate_effects_"):
+            raise AttributeError("covariates_ needs a model fitted with covariates: pass covariates to fit_pairs")
+        covariance = getattr(self, "covariate_covariance_", None)
+        return covariate_effects(self.covariate_names_, self.covariate_effects_, covariance, 0.95)
 
     @_AfterVotes
-    def predict_proba(self, X: Any, pairs: Any, *, side: Any = None) -> Float:
+    def predict_proba(self, X: Any, pairs: Any, *, side: Any = None, covariates: Any = None) -> Float:
         """Return the probabilities of the outcomes of votes.
 
         Parameters
@@ -518,6 +570,8 @@ class BradleyTerry(VoteLearner):
         side : array-like of int, shape (l,), optional
             1 if the item of column 0 is on the first side, -1 if that of column 1 is, 0 (the default) if unknown.
             Only used with a side bias.
+        covariates : array-like, shape (l, p), optional
+            As in `fit_pairs`; equal on both sides unless given.
 
         Returns
         -------
@@ -535,4 +589,10 @@ class BradleyTerry(VoteLearner):
         stood = check_sides(side, len(pairs))
         if stood is not None:
             d = d + self.side_bias_ * stood
+        if covariates is not None:
+            names, C = covariate_values(covariates, len(pairs))
+            effects = getattr(self, "covariate_effects_", np.zeros(0))
+            if len(effects) != len(names):
+                raise InvalidInputError(f"Expected {len(effects)} covariates, as in fit_pairs; got {len(names)}.")
+            d = d + C @ effects
         return outcome_probabilities(d, getattr(self, "tie_log_", None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -14,18 +15,36 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Matrix, is_sparse
-from kernelrank.base.labels import Queries
 from kernelrank.base.results import Estimates, to_frame
-from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
-from kernelrank.base.validation import check_pair_values, check_ties
+from kernelrank.base.sklearn_private import DocumentationLink, Interval, StrOptions, fit_context
 from kernelrank.errors import InvalidInputError, UnconnectedVotesWarning
 from kernelrank.estimators.base import keep_parameters, whole_or_not_at_all
 from kernelrank.estimators.posterior import ScoreComparison
 from kernelrank.features import ExplicitFeatures
-from kernelrank.votes.likelihood import LogisticVotes, SquaredVotes, VoteModel
-from kernelrank.votes.posterior import ItemPosterior, judge_agreement, most_telling_pairs, votes_to_tell_apart
-from kernelrank.votes.score_estimate import MIXED_LIMIT, ScoreEstimate, estimate_scores, mix_scores, scores_at
-from kernelrank.votes.votes import VoteGaps, Votes, named_features, nearest_names, number_votes, standardised
+from kernelrank.votes.likelihood import DavidsonVotes, LogisticVotes, SquaredVotes, VoteModel
+from kernelrank.votes.newton import INVERSE_LIMIT
+from kernelrank.votes.next_votes import most_telling_pairs, votes_to_tell_apart
+from kernelrank.votes.posterior import ItemPosterior, judge_agreement
+from kernelrank.votes.score_estimate import (
+    MIXED_LIMIT,
+    ScoreEstimate,
+    estimate_scores,
+    mix_scores,
+    scores_at,
+    vote_model,
+)
+from kernelrank.votes.votes import (
+    Ballots,
+    VoteGaps,
+    Votes,
+    covariate_effects,
+    few_judges,
+    named_features,
+    nearest_names,
+    number_votes,
+    standardised,
+    time_values,
+)
 
 # Ranked items ---------------------------------------------------------------------------------------------------------
 #
@@ -34,13 +53,22 @@ from kernelrank.votes.votes import VoteGaps, Votes, named_features, nearest_name
 COMPUTED = ("posterior", "_numbers")
 """What is computed at its first use, and belongs to one fit."""
 
+NO_TIES = -690.0
+"""Davidson's θ where ties cannot happen."""
 
-class RankedItems(BaseEstimator):
+ELO = 400.0 / np.log(10.0)
+"""How many Elo points a logit is: 400 points are odds of ten to one."""
+
+
+class RankedItems(DocumentationLink, BaseEstimator):
     """Items with a posterior of their scores, in the attributes that `Leaderboard.fit` sets."""
 
     model: Literal["bradley_terry", "least_squares"]
     confidence: float
     random_state: int
+    ties: Literal["half", "davidson"]
+    scale: Literal["logit", "elo"]
+    anchor: dict[Any, float] | None
 
     items_: NDArray[Any]
     pairs_: Index
@@ -58,6 +86,24 @@ class RankedItems(BaseEstimator):
     judge_pairs_: Index | None
     judge_counts_: Float | None
     judge_numbers_: Index | None
+    # Files of earlier versions have none of these.
+    judge_offsets_: Float | None = None
+    tie_log_: float | None = None
+    covariate_names_: NDArray[Any] | None = None
+    covariate_effects_: Float | None = None
+    covariate_covariance_: Float | None = None
+    categories_: NDArray[Any] | None = None
+    category_counts_: Float | None = None
+    times_: Float | None = None
+    dated_: bool = False
+    board_scores_: Float | None = None
+    board_covariances_: Float | None = None
+    board_scales_: Float | None = None
+    deviation_names_: NDArray[Any] | None = None
+    deviations_: Float | None = None
+    machines_: NDArray[Any] | None = None
+    machine_votes_: Float | None = None
+    machine_worth_: Float | None = None
 
     def _columns(self) -> ExplicitFeatures:
         """Return Φ: the features, and a column for each item."""
@@ -69,14 +115,58 @@ class RankedItems(BaseEstimator):
     def posterior(self) -> ItemPosterior:
         """The posterior distribution of the scores, from which `table` and the other methods compute."""
         check_is_fitted(self)
+        if self.board_scores_ is not None:
+            return self._board(0 if self.times_ is None else len(self.times_) - 1)
         votes, Phi = self._votes(), self._columns()
         model: VoteModel = SquaredVotes(self.noise_)
-        if self.model == "bradley_terry":
+        if self.tie_log_ is not None:
+            model = DavidsonVotes(float(np.exp(self.tie_log_)))
+        elif self.model == "bradley_terry":
             model = LogisticVotes().fitted(votes, votes.differences(Phi.multiply(self.coef_)), 0.0)
         scales = getattr(self, "scales_", np.zeros((3, 0)))  # files of earlier versions have none
         own = getattr(self, "item_scales_", None)
         estimate = ScoreEstimate(self.coef_, self.curvature_, self.prior_, self.moves_, model, scales, own)
         return ItemPosterior(Phi, votes, estimate, self.random_state)
+
+    def _board(self, number: int) -> ItemPosterior:
+        """Return the posterior of one of several boards."""
+        assert self.board_scores_ is not None
+        assert self.board_covariances_ is not None
+        assert self.board_scales_ is not None
+        assert self.tie_log_ is not None
+        odds = 0.0 if self.tie_log_ < -400.0 else float(np.exp(self.tie_log_))
+        model = DavidsonVotes(odds) if self.ties == "davidson" and odds else LogisticVotes(odds)
+        return ItemPosterior.given(
+            self._votes(), self.board_scores_[number], self.board_covariances_[number], self.board_scales_, model
+        )
+
+    def _place(self, category: Any, at: Any) -> int | None:
+        """Return the number of the board of a category, or of a time; None for that of the present."""
+        check_is_fitted(self)
+        n_times = 1 if self.times_ is None else len(self.times_)
+        if category is not None and at is not None:
+            raise InvalidInputError("Expected a category or a time; got both. Boards of categories are of the present.")
+        if category is not None:
+            known = [] if self.categories_ is None else self.categories_.tolist()
+            if category not in known:
+                near = nearest_names(category, np.array(known, dtype=object))
+                raise InvalidInputError(f"Expected a category of the votes; got {category!r}{near}. Pass it to fit.")
+            return n_times + known.index(category)
+        if at is None:
+            return None
+        if self.times_ is None:
+            raise InvalidInputError("Expected votes with times; got none. Pass `time` to fit.")
+        return int(np.argmin(np.abs(self.times_ - time_values([at], 1)[0])))
+
+    @property
+    def _unit(self) -> float:
+        return ELO if getattr(self, "scale", "logit") == "elo" else 1.0
+
+    def _shift(self, posterior: ItemPosterior) -> float:
+        """Return what is added to scores, in their unit, so that anchors have their values, on average."""
+        anchor = getattr(self, "anchor", None) or {}
+        apart = [value - self._unit * posterior.scores[self._number(item)] for item, value in anchor.items()]
+        return float(np.mean(apart)) if apart else 0.0
 
     def _votes(self) -> Votes:
         won, lost, tied = self.counts_
@@ -87,8 +177,16 @@ class RankedItems(BaseEstimator):
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name not in COMPUTED}
 
-    def table(self) -> Any:
+    def table(self, category: Any = None, at: Any = None) -> Any:
         """Return the items in the order of their scores.
+
+        Parameters
+        ----------
+        category : label, optional
+            One of `categories_`, for the board of its own; votes and wins are then those of this category. All of them
+            together unless given.
+        at : number or date, optional
+            A time: the board of the nearest of `times_`. The last one unless given.
 
         Returns
         -------
@@ -101,25 +199,127 @@ class RankedItems(BaseEstimator):
         O(m³) time at the first call of any method up to 1,000 items, and O(m²) memory; beyond, 64 systems and O(m log
         m).
         """
-        posterior = self.posterior
-        order = posterior.order
+        place = self._place(category, at)
+        posterior = self.posterior if place is None else self._board(place)
+        order, unit, shift = posterior.order, self._unit, self._shift(posterior)
         lowest, highest = posterior.score_limits(self.confidence)
         low, high = posterior.rank_limits(self.confidence)
-        votes = posterior.votes
-        wins = (votes.item_totals(votes.total) + votes.item_sums(votes.won - votes.lost)) / 2.0
+        total, wins = _votes_and_wins(posterior.votes)
+        if category is not None:
+            assert place is not None
+            assert self.category_counts_ is not None
+            total, wins = self.category_counts_[:, place - (1 if self.times_ is None else len(self.times_))]
         columns = {
             "item": self.items_,
-            "score": posterior.scores,
-            "std_error": posterior.std,
-            "low": lowest,
-            "high": highest,
+            "score": unit * posterior.scores + shift,
+            "std_error": unit * posterior.std,
+            "low": unit * lowest + shift,
+            "high": unit * highest + shift,
             "rank": 1 + np.searchsorted(np.sort(-posterior.rounded), -posterior.rounded),
             "rank_low": low,
             "rank_high": high,
-            "votes": _counts(votes.item_totals(votes.total)),
+            "votes": _counts(total),
             "wins": _counts(wins),
         }
         return to_frame({name: values[order] for name, values in columns.items()})
+
+    def trajectories(self) -> Any:
+        """Return the scores of all items at all times.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or dict of ndarray
+            Columns ``item, time, score, std_error, low, high``; at each time relative to the mean score of all items.
+        """
+        check_is_fitted(self)
+        if self.times_ is None:
+            raise InvalidInputError("Expected votes with times; got none. Pass `time` to fit.")
+        m, boards = len(self.items_), [self._board(number) for number in range(len(self.times_))]
+        unit, shifts = self._unit, np.repeat([self._shift(board) for board in boards], m)
+        times = np.repeat(self.times_, m)
+        if self.dated_:
+            times = np.rint(1e6 * times).astype("datetime64[us]")
+        scores, std = (np.concatenate([getattr(board, name) for board in boards]) for name in ("scores", "std"))
+        scores, reach = unit * scores + shifts, unit * boards[0].quantile(self.confidence) * std
+        columns = {"item": np.tile(self.items_, len(boards)), "time": times, "score": scores, "std_error": unit * std}
+        return to_frame({**columns, "low": scores - reach, "high": scores + reach})
+
+    def category_differences(self) -> Any:
+        """Return by how much the score of each item in each category is above its common score.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or dict of ndarray
+            Columns ``category, item, difference, std_error, low, high, differs``, the surest differences first.
+            Differences are relative to the mean of all items; `differs` says that the interval does not hold zero.
+        """
+        check_is_fitted(self)
+        if self.categories_ is None:
+            raise InvalidInputError("Expected votes with categories; got none. Pass `category` to fit.")
+        n, start = len(self.categories_), 1 if self.times_ is None else len(self.times_)
+        boards = [self._board(start + n + number) for number in range(n)]
+        d, std = (self._unit * np.concatenate([getattr(one, name) for one in boards]) for name in ("scores", "std"))
+        reach = boards[0].quantile(self.confidence) * std
+        order = np.argsort(-np.abs(d) / std, kind="stable")
+        names = np.repeat(self.categories_, len(self.items_)), np.tile(self.items_, n)
+        columns = {"category": names[0], "item": names[1], "difference": d, "std_error": std}
+        columns |= {"low": d - reach, "high": d + reach, "differs": np.abs(d) > reach}
+        return to_frame({name: values[order] for name, values in columns.items()})
+
+    @property
+    def covariates_(self) -> Any:
+        """A table of the effects of covariates: ``covariate, effect, std_error, low, high``.
+
+        An effect is by how much the logit of a vote grows with one unit of the covariate.
+        """
+        if self.covariate_names_ is None or self.covariate_effects_ is None:
+            raise AttributeError("covariates_ needs votes with covariates: pass covariates to fit")
+        return covariate_effects(
+            self.covariate_names_, self.covariate_effects_, self.covariate_covariance_, self.confidence
+        )
+
+    def variation(self) -> Any:
+        """Return how much scores vary between items, between categories, and in time.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or dict of ndarray
+            Columns ``part, value, low, high`` with 95 % intervals. Values are standard deviations, in the unit of the
+            scores: of items, of their deviations in single categories, and of a change over the span of all times
+            ("drift"); 0.02 logits or less cannot be told from none. The last row, "length", is the time over which
+            changes are forgotten, as a share of this span.
+        """
+        check_is_fitted(self)
+        if self.deviation_names_ is None or self.deviations_ is None:
+            raise InvalidInputError("Expected votes with covariates, categories or times; got none. Pass them to fit.")
+        shown = np.array([" " not in name for name in self.deviation_names_])  # the others are of `machine_judges`
+        unit = np.where(self.deviation_names_ == "length", 1.0, self._unit)
+        value, low, high = (self.deviations_ * unit)[:, shown]
+        return to_frame({"part": self.deviation_names_[shown], "value": value, "low": low, "high": high})
+
+    def machine_judges(self) -> Any:
+        """Return what the votes of each machine judge are worth.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or dict of ndarray
+            Columns ``judge, votes, worth, scale, scale_low, scale_high, deviation, deviation_low, deviation_high``.
+            `worth` is the number of human votes, on pairs drawn at random, that would make scores from human votes
+            alone as certain as the votes of this judge do. `scale` is how many times as large as those of human judges
+            its logits are, and `deviation` the standard deviation, in the unit of the scores, of what it sees otherwise
+            in single items; both with 95 % intervals. `machine_worth_` ends with the worth of all of them together.
+        """
+        check_is_fitted(self)
+        if self.machines_ is None or self.deviation_names_ is None or self.deviations_ is None:
+            raise InvalidInputError("Expected votes of machine judges; got none. Pass `judge_kind` to fit.")
+        assert self.machine_votes_ is not None
+        assert self.machine_worth_ is not None
+        columns = {"judge": self.machines_, "votes": _counts(self.machine_votes_), "worth": self.machine_worth_[:-1]}
+        for part, unit in (("scale", 1.0), ("deviation", self._unit)):
+            chosen = np.array([name.startswith(f"{part} ") for name in self.deviation_names_])
+            ends = ("", "_low", "_high")
+            columns |= {part + end: unit * row[chosen] for end, row in zip(ends, self.deviations_, strict=True)}
+        return to_frame(columns)
 
     def plot(self, ax: Any = None, *, k: int = 20, **line_options: object) -> Any:
         """Draw the scores of the first k items with their intervals.
@@ -163,9 +363,10 @@ class RankedItems(BaseEstimator):
             not the probability to win a single vote, which `probability` returns.
         """
         first, second = (np.array([self._number(item)]) for item in (a, b))
-        return ScoreComparison.normal(*self.posterior.difference(first, second), f"{self.model} posterior of the votes")
+        d, std = (self._unit * values for values in self.posterior.difference(first, second))
+        return ScoreComparison.normal(d, std, f"{self.model} posterior of the votes")
 
-    def probability(self, a: Any, b: Any) -> float:
+    def probability(self, a: Any, b: Any, *, covariates: Any = None, category: Any = None) -> float:
         """Return the probability that item a wins the next vote against b.
 
         It is the mean over the posterior, so that it is nearer to a half where scores are uncertain. A tie is half a
@@ -175,19 +376,26 @@ class RankedItems(BaseEstimator):
         ----------
         a, b : label
             Two items.
+        covariates : mapping or sequence of float, optional
+            The covariates of the vote, as in `fit`: for a less for b. Equal for both unless given. The effects count as
+            independent of the scores.
+        category : label, optional
+            The category of the vote.
 
         Returns
         -------
         float
         """
-        return float(self.probabilities([a], [b])[0, 0])
+        return float(self.probabilities([a], [b], covariates=covariates, category=category)[0, 0])
 
-    def probabilities(self, first: Any, second: Any) -> Float:
+    def probabilities(self, first: Any, second: Any, *, covariates: Any = None, category: Any = None) -> Float:
         """Return the matrix of probabilities that one item wins the next vote against another.
 
         Parameters
         ----------
         first, second : sequence of label
+        covariates, category
+            As in `probability`, the same for all votes.
 
         Returns
         -------
@@ -197,9 +405,31 @@ class RankedItems(BaseEstimator):
         rows = np.array([self._number(item) for item in first], dtype=np.int64)
         places = np.array([self._number(item) for item in second], dtype=np.int64)
         both = np.repeat(rows, len(places)), np.tile(places, len(rows))
-        d, std = self.posterior.difference(*both)
-        found = self.posterior.estimate.model.probability(d, std**2)
-        return np.where(both[0] == both[1], 0.5, found).reshape(len(rows), len(places))
+        place = self._place(category, None)
+        posterior = self.posterior if place is None else self._board(place)
+        d, std = posterior.difference(*both)
+        if covariates is None:
+            found = posterior.estimate.model.probability(d, std**2)
+            return np.where(both[0] == both[1], 0.5, found).reshape(len(rows), len(places))
+        z = self._covariate_row(covariates)
+        assert self.covariate_effects_ is not None
+        assert self.covariate_covariance_ is not None
+        variance = std**2 + float(z @ self.covariate_covariance_ @ z)
+        found = posterior.estimate.model.probability(d + float(z @ self.covariate_effects_), variance)
+        return found.reshape(len(rows), len(places))
+
+    def _covariate_row(self, covariates: Any) -> Float:
+        if self.covariate_names_ is None:
+            raise InvalidInputError("Expected votes with covariates; got none. Pass `covariates` to fit.")
+        names, given = self.covariate_names_.tolist(), covariates
+        if isinstance(covariates, Mapping):
+            if set(covariates) != set(names):
+                raise InvalidInputError(f"Expected the covariates {', '.join(names)}; got {', '.join(covariates)}.")
+            given = [covariates[name] for name in names]
+        z = np.asarray(given, dtype=np.float64).ravel()
+        if len(z) != len(names) or not np.isfinite(z).all():
+            raise InvalidInputError(f"Expected {len(names)} finite covariates; got {z.tolist()}.")
+        return z
 
     def _number(self, item: Any) -> int:
         number = self._numbers.get(item)
@@ -244,7 +474,7 @@ class RankedItems(BaseEstimator):
 
         Notes
         -----
-        O(n m²) time up to 1,000 items; beyond, pairs of the 100 items that are least certain.
+        O(n m²) time up to 1,000 items; beyond, pairs of the 100 items of the most promising pairs.
         """
         if n < 1:
             raise InvalidInputError(f"Expected n of at least 1; got {n}.")
@@ -270,7 +500,7 @@ class RankedItems(BaseEstimator):
             raise InvalidInputError(f"Expected a power between 0 and 1; got {power}.")
         order = self.posterior.order
         first, second = order[:-1], order[1:]
-        difference, std = self.posterior.difference(first, second)
+        difference, std = (self._unit * values for values in self.posterior.difference(first, second))
         votes = votes_to_tell_apart(self.posterior, first, second, power, self.confidence)
         columns = {"above": self.items_[first], "below": self.items_[second], "difference": difference}
         return to_frame({**columns, "std_error": std, "votes": votes})
@@ -289,7 +519,8 @@ class RankedItems(BaseEstimator):
         Notes
         -----
         The scores without a judge come from one Newton step, which is exact for least squares. O(t³) time for a judge
-        who voted on t items. Beyond 1,000 items the scores are those of all votes.
+        who voted on t items. Beyond 1,000 items, and with categories, times or machine judges, the scores are those of
+        all votes.
         """
         check_is_fitted(self)
         if self.judges_ is None:
@@ -299,7 +530,8 @@ class RankedItems(BaseEstimator):
         won, lost, tied = self.judge_counts_
         who = (self.judge_numbers_, len(self.judges_))
         judged = Votes(len(self.items_), self.judge_pairs_, won, lost, tied, None, *who, self.n_votes_)
-        found = judge_agreement(self.posterior, judged)
+        of_others = self.times_ is None and self.categories_ is None and self.machines_ is None
+        found = judge_agreement(self.posterior, judged, self.judge_offsets_, of_others=of_others)
         order = np.lexsort([found.agreement - found.expected, found.pvalue])
         columns = {
             "judge": self.judges_,
@@ -310,6 +542,11 @@ class RankedItems(BaseEstimator):
             "flagged": found.flagged,
         }
         return to_frame({name: values[order] for name, values in columns.items()})
+
+
+def _votes_and_wins(votes: Votes) -> tuple[Float, Float]:
+    total = votes.item_totals(votes.total)
+    return total, (total + votes.item_sums(votes.won - votes.lost)) / 2.0
 
 
 def _counts(values: Float) -> NDArray[Any]:
@@ -339,6 +576,14 @@ class Leaderboard(RankedItems):
         number gives the scores of `BradleyTerry` or of `RankRLS` at this alpha. "auto" assumes normally distributed
         scores and estimates their variance together with them, by the evidence of a variational approximation;
         intervals then allow for the uncertainty of this variance.
+    ties : {"half", "davidson"}, default="half"
+        How a tie counts: as half a vote each way, or as an outcome with a probability of its own, as in `BradleyTerry`.
+    scale : {"logit", "elo"}, default="logit"
+        The unit of the scores in tables and pages: logits, or Elo points, of which 400 are odds of ten to one.
+        `scores_` are logits.
+    anchor : dict, optional
+        The score that an item shall have in tables and pages, such as ``{"model": 1000}``; of several, they have it on
+        average. All scores and limits are shifted alike, so that intervals are as wide as without it.
     confidence : float, default=0.95
         Confidence level of the intervals, and of the comparison of two items.
     random_state : int, default=0
@@ -374,6 +619,22 @@ class Leaderboard(RankedItems):
         The posterior: its mean, the precision of the prior, the curvature of each pair, the change of the mean for one
         standard deviation of the logarithm of each estimated variance, and the weights and variances of a mixture, with
         features those of each item.
+    tie_log_ : float or None
+        Davidson's θ; or that by which ties were weighted, for votes with covariates, categories or times.
+    covariate_names_, covariate_effects_, covariate_covariance_ : ndarray or None
+        The covariates, their effects, and the covariance of these; `covariates_` is their table.
+    categories_ : ndarray or None
+        The labels of the categories.
+    times_, dated_ : ndarray or None, bool
+        The times, or the mean times of bins; dates are seconds since 1970.
+    board_scores_, board_covariances_, board_scales_ : ndarray or None
+        The posteriors of all boards: of each time, or one; of each category; and how far these are from the common one.
+    deviation_names_, deviations_ : ndarray or None
+        What `variation` shows.
+    machines_, machine_votes_, machine_worth_ : ndarray or None
+        The machine judges, how many votes they cast, and how many human votes these are worth: of each, and of all.
+    category_counts_, judge_offsets_ : ndarray or None
+        Votes and wins in each category, and what adds to the differences of scores for each row of votes of judges.
 
     Notes
     -----
@@ -418,6 +679,9 @@ class Leaderboard(RankedItems):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "model": [StrOptions({"bradley_terry", "least_squares"})],
         "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "ties": [StrOptions({"half", "davidson"})],
+        "scale": [StrOptions({"logit", "elo"})],
+        "anchor": [dict, None],
         "confidence": [Interval(Real, 0, 1, closed="neither")],
         "random_state": [Interval(Integral, 0, None, closed="left")],
         "verbose": ["verbose"],
@@ -428,6 +692,9 @@ class Leaderboard(RankedItems):
         model: Literal["bradley_terry", "least_squares"] = "bradley_terry",
         alpha: float | Literal["auto"] = "auto",
         *,
+        ties: Literal["half", "davidson"] = "half",
+        scale: Literal["logit", "elo"] = "logit",
+        anchor: dict[Any, float] | None = None,
         confidence: float = 0.95,
         random_state: int = 0,
         verbose: bool = False,
@@ -444,6 +711,11 @@ class Leaderboard(RankedItems):
         weight: Any = None,
         judge: Any = None,
         features: Any = None,
+        *,
+        covariates: Any = None,
+        category: Any = None,
+        time: Any = None,
+        judge_kind: Any = None,
     ) -> Self:
         """Fit to votes and rank their items.
 
@@ -461,6 +733,22 @@ class Leaderboard(RankedItems):
         features : pandas.DataFrame, mapping or tuple, optional
             A data frame whose index holds the items, a mapping from items to rows of numbers, or ``(items, X)``. Items
             without a vote are ranked too.
+        covariates : array-like, shape (l, p), data frame or mapping of columns, optional
+            What else differs between the two sides of a vote, such as by how many words the winner's answer is longer:
+            the value of the winner less that of the loser. Scores are then what they would be if both were equal, and
+            `covariates_` has the effects. Do not centre them: a difference of winner and loser would lose its effect.
+        category : sequence, shape (l,), optional
+            A label for each vote, such as the language. Each category gets a board of its own, see `table`, which is
+            pulled towards the common one as far as the votes say that categories are alike.
+        time : array-like of float or dates, shape (l,), optional
+            When each vote was cast. Scores may then move in time, as fast as the votes say; `table`, `compare`,
+            `next_pair` and the other methods are those of the last time. More than 200 different times (fewer for more
+            than 380 items) are put into bins.
+        judge_kind : mapping or sequence, shape (l,), optional
+            Which judges are machines: ``"human"`` or ``"machine"`` for each judge by name (those that are not named are
+            human) or for each vote. Scores are then those of human judges. What a machine judge says of an item is its
+            score plus a random deviation, times a scale; how large both are follows from the agreement with human
+            votes, see `machine_judges`. Not together with `time`.
 
         Returns
         -------
@@ -473,59 +761,238 @@ class Leaderboard(RankedItems):
         """
         known, X = (None, None) if features is None else named_features(features)
         pairs, self.items_, kept = number_votes(winners, losers, known)
-        n_given = len(winners)
-        tie, weight = check_ties(tie, n_given), check_pair_values(weight, n_given, name="weight")
-        if judge is not None:
-            judge = Queries.from_labels(judge, n_given, name="judge")
-            judge = judge.labels[judge.codes[kept]]
-        tie, weight = (None if values is None else values[kept] for values in (tie, weight))
-        votes = Votes.count(len(self.items_), pairs, tie=tie, weight=weight)
+        n_given, m = len(winners), len(self.items_)
         for name in COMPUTED:
             self.__dict__.pop(name, None)
+        about = {"judge": judge, "covariates": covariates, "category": category, "time": time, "judge_kind": judge_kind}
+        ballots = Ballots.of(m, pairs, kept, n_given, tie, weight, **about)
+        votes = ballots.count(m, contexts=False)
         self.X_fit_ = None if X is None else standardised(X)
-        self.pairs_, self.counts_ = votes.pairs, np.stack([votes.won, votes.lost, votes.tied])
-        self.n_votes_ = len(pairs)
-        self._keep_judges(pairs, tie, weight, judge)
-        self._keep_estimate(self._estimate(votes), votes)
-        gaps = VoteGaps.of(votes)
-        self.notes_ = gaps.sentences(self.items_)
-        if len(gaps.sizes) > 1:
-            warnings.warn(self.notes_[0], UnconnectedVotesWarning, stacklevel=3)
+        self._check_scale(ballots)
+        self._forget_contexts()
+        self._keep_votes(votes, len(pairs))
+        self.dated_ = ballots.dated
+        self._keep_judges(ballots)
+        if ballots.have_contexts:
+            self._keep_boards(ballots, votes)
+        else:
+            self._keep_estimate(self._estimate(votes), votes)
+        self._note_gaps(votes)
+        self.notes_ += [] if ballots.judge is None else few_judges(ballots.judge, ballots.weight)
         left_out = n_given - len(kept)
         if left_out:
             votes_are, were = ("vote is", "was") if left_out == 1 else ("votes are", "were")
             self.notes_.append(f"{left_out:,} {votes_are} on an item against itself and {were} left out.")
         return self
 
-    def _keep_judges(self, pairs: Index, tie: NDArray[np.bool_] | None, weight: Float | None, judge: Any) -> None:
-        self.judges_ = self.judge_pairs_ = self.judge_counts_ = self.judge_numbers_ = None
-        if judge is None:
-            return
-        judges = Queries.from_labels(judge, len(pairs), name="judge")
-        judged = Votes.count(len(self.items_), pairs, tie=tie, weight=weight, judge=judges.codes, n_judges=len(judges))
-        self.judges_, self.judge_pairs_, self.judge_numbers_ = judges.labels, judged.pairs, judged.judge
+    @fit_context(prefer_skip_nested_validation=True)
+    @whole_or_not_at_all
+    def fit_rankings(self, rankings: Any, *, weight: Any = None, below: Any = None, features: Any = None) -> Self:
+        """Fit to rankings of two or more items, by the model of Plackett and Luce [Pla75].
+
+        Scores mean the same as in `fit`: a is ranked above b with probability ``1 / (1 + exp(f_b - f_a))``. But the
+        pairs of a ranking are not independent votes: as such they would count too much, and intervals would be too
+        short.
+
+        Parameters
+        ----------
+        rankings : sequence of sequence of label
+            Each with the best item first. A list inside a ranking holds tied items, which count as all of their orders
+            alike. Items that a ranking does not name take no part in it.
+        weight : array-like, shape (number of rankings,), optional
+            How often each ranking counts; once unless given.
+        below : sequence of sequence of label, optional
+            For each ranking the items that are below all of its items, in no known order.
+        features
+            As in `fit`.
+
+        Returns
+        -------
+        self
+            With the methods of a fit to votes. `votes` and `wins` of `table` count pairs, and `n_votes_` rankings.
+
+        Notes
+        -----
+        O(n³) time and O(n²) memory for a ranking of n items in each of some 50 to 100 passes, and O(m³) for m items.
+        """
+        from kernelrank.votes.rankings import NumberedRankings, fit_rankings  # votes need none
+
+        if self.ties != "half":
+            raise InvalidInputError(f"Expected ties='half' for rankings; got {self.ties!r}.")
+        known, X = (None, None) if features is None else named_features(features)
+        given, self.items_ = NumberedRankings.of(rankings, weight, below, known)
+        for name in COMPUTED:
+            self.__dict__.pop(name, None)
+        self.X_fit_ = None if X is None else standardised(X)
+        self._forget_contexts()
+        self._check_scale(None)
+        votes, dense = given.votes, self._dense_features()
+        self._keep_votes(votes, len(given.tiers))
+        scores, S, self.board_scales_, self.deviations_ = fit_rankings(given, dense, self.alpha)
+        self.tie_log_, self.board_scores_, self.board_covariances_ = NO_TIES, scores[None], S[None]
+        self.deviation_names_ = np.array(["features", "items"][2 - self.deviations_.shape[1] :], dtype=object)
+        self._keep_one_board(votes, dense.shape[1])
+        self._note_gaps(votes)
+        return self
+
+    def held_out_losses(
+        self,
+        winners: Any,
+        losers: Any,
+        *,
+        n_folds: int = 10,
+        groups: Any = None,
+        tie: Any = None,
+        features: Any = None,
+        **about: Any,
+    ) -> Float:
+        """Return how surprising each vote is to a board of other votes, to compare boards.
+
+        Parameters
+        ----------
+        winners, losers, tie, features
+            As in `fit`.
+        n_folds : int, default=10
+            The votes are held out in so many parts, drawn by `random_state`.
+        groups : sequence, shape (l,), optional
+            A label for each vote, such as its judge or prompt: all of a group are held out together.
+        **about
+            What else `fit` takes: `weight`, `judge`, `covariates`, `category`, `time`, `judge_kind`.
+
+        Returns
+        -------
+        ndarray, shape (l,)
+            Minus the logarithm of the probability of each vote; of the geometric mean of those of win and loss for a
+            tie that counts half. NaN for votes of machine judges, which are only learnt from, and for votes on an item
+            against itself.
+
+        Notes
+        -----
+        The time of `n_folds` fits.
+        """
+        from kernelrank.votes.held_out import held_out_losses  # fits need none
+
+        return held_out_losses(self, winners, losers, tie, features, groups, n_folds, about)
+
+    def _check_scale(self, ballots: Ballots | None) -> None:
+        """Check options that depend on the votes; None for rankings."""
+        m, n = len(self.items_), 0 if self.X_fit_ is None else self.X_fit_.shape[1]
+        boards = ballots is None or ballots.have_contexts
+        for asked, what in (
+            (self.ties == "davidson", "ties='davidson'"),
+            (self.scale == "elo", "scale='elo'"),
+            (boards, "covariates, categories, times, kinds of judges and rankings"),
+        ):
+            if asked and self.model != "bradley_terry":
+                raise InvalidInputError(f"Expected model='bradley_terry' for {what}; got {self.model!r}.")
+        if boards and m + n > INVERSE_LIMIT:
+            raise InvalidInputError(
+                f"Expected at most {INVERSE_LIMIT:,} items and features for covariates, categories, times, kinds of "
+                f"judges or rankings; got {m:,} and {n:,}. Leave items with few votes out."
+            )
+        for item, value in (self.anchor or {}).items():
+            self._number(item)
+            if not np.isfinite(value):
+                raise InvalidInputError(f"Expected a finite score for the anchor {item!r}; got {value!r}.")
+
+    def _note_gaps(self, votes: Votes) -> None:
+        gaps = VoteGaps.of(votes)
+        self.notes_ = gaps.sentences(self.items_)
+        if len(gaps.sizes) > 1:
+            warnings.warn(self.notes_[0], UnconnectedVotesWarning, stacklevel=4)
+
+    def _keep_votes(self, votes: Votes, n_votes: int) -> None:
+        self.pairs_, self.counts_ = votes.pairs, np.stack([votes.won, votes.lost, votes.tied])
+        self.n_votes_ = n_votes
+
+    def _dense_features(self) -> Float:
+        X: Any = np.zeros((len(self.items_), 0)) if self.X_fit_ is None else self.X_fit_
+        return X.toarray() if is_sparse(X) else np.asarray(X)
+
+    def _keep_one_board(self, votes: Votes, n_features: int) -> None:
+        """Set what the one board of other votes has, and scores to those of the present."""
+        assert self.deviations_ is not None
+        assert self.deviation_names_ is not None
+        p = len(self.items_) + n_features
+        self.coef_, self.prior_, self.moves_ = np.zeros(p), np.zeros(p), np.zeros((p, 0))
+        self.curvature_, self.scales_, self.item_scales_ = np.zeros(len(votes.pairs)), np.zeros((3, 0)), None
+        self.noise_ = 1.0
+        self.alpha_ = 0.5 * float(self.deviations_[0, self.deviation_names_.tolist().index("items")]) ** -2
+        self.scores_ = self.posterior.scores
+
+    def _forget_contexts(self) -> None:
+        """Set what only some votes have to None."""
+        self.judges_ = self.judge_pairs_ = self.judge_counts_ = self.judge_numbers_ = self.judge_offsets_ = None
+        self.covariate_names_ = self.covariate_effects_ = self.covariate_covariance_ = self.tie_log_ = None
+        self.categories_ = self.category_counts_ = self.times_ = None
+        self.board_scores_ = self.board_covariances_ = self.board_scales_ = None
+        self.deviation_names_ = self.deviations_ = None
+        self.machines_ = self.machine_votes_ = self.machine_worth_ = None
+
+    def _keep_judges(self, ballots: Ballots) -> Votes | None:
+        if ballots.judge is None:
+            return None
+        judged = ballots.count(len(self.items_), contexts=ballots.have_contexts, judges=True)
+        self.judges_, self.judge_pairs_, self.judge_numbers_ = ballots.judge.labels, judged.pairs, judged.judge
         self.judge_counts_ = np.stack([judged.won, judged.lost, judged.tied])
+        return judged
+
+    def _keep_boards(self, ballots: Ballots, plain: Votes) -> None:
+        """Fit scores that depend on covariates, categories, times and kinds of judges."""
+        from kernelrank.votes.latent import LatentFit, latent_votes, wanted_boards  # boards without them need none
+
+        m = len(self.items_)
+        X = self._dense_features()
+        latent = latent_votes(ballots, ballots.count(m, contexts=True), X, habits=self.alpha == "auto")
+        model = vote_model(self.model, self.ties, plain)
+        assert isinstance(model, LogisticVotes)
+        alpha = None if self.alpha == "auto" else float(self.alpha)
+        found = LatentFit(latent, model, alpha).boards(wanted_boards(ballots))
+        self.tie_log_ = max(float(np.log(max(found.model.tie_odds, 1e-300))), NO_TIES)
+        self.board_scores_, self.board_covariances_, self.board_scales_ = found.scores, found.covariances, found.scales
+        self.deviation_names_, self.deviations_ = np.array(found.names, dtype=object), found.spreads
+        self.times_ = ballots.times
+        if ballots.machines is not None:
+            assert ballots.slice_of is not None
+            weight = np.ones(len(ballots.pairs)) if ballots.weight is None else ballots.weight
+            self.machines_, self.machine_worth_ = ballots.machines, found.worth
+            self.machine_votes_ = np.asarray(
+                np.bincount(ballots.slice_of, weight, len(ballots.machines) + 1)[1:], np.float64
+            )
+        if ballots.rms is not None:
+            self.covariate_names_, self.covariate_effects_ = ballots.names, found.effects / ballots.rms
+            self.covariate_covariance_ = found.effects_covariance / np.outer(ballots.rms, ballots.rms)
+        if ballots.category is not None:
+            self.categories_ = ballots.category.labels
+            own = [ballots.of_category(number).count(m, contexts=False) for number in range(len(self.categories_))]
+            self.category_counts_ = np.stack([np.stack(_votes_and_wins(votes)) for votes in own], axis=1)
+        self._keep_one_board(plain, X.shape[1])
+        if ballots.judge is not None:
+            judged = ballots.count(m, contexts=True, judges=True)
+            rows = latent_votes(ballots, judged, latent.X)
+            where = found.everywhere if ballots.machines is None else found.everywhere[[0] * rows.shape[0]]
+            self.judge_offsets_ = rows.differences_of(where, found.effects) - judged.differences(self.scores_)
 
     def _estimate(self, votes: Votes) -> ScoreEstimate:
-        Phi = self._columns()
+        Phi, model = self._columns(), vote_model(self.model, self.ties, votes)
         if self.alpha != "auto":
-            return scores_at(self.model, Phi, votes, float(self.alpha), self.random_state)
+            return scores_at(model, Phi, votes, float(self.alpha), self.random_state)
         n = Phi.n_columns - Phi.n_items
         sizes = [(slice(n, Phi.n_columns), 1.0)]
         if n:
             sizes.insert(0, (slice(0, n), float(n) ** -0.5))
-        found = estimate_scores(self.model, Phi, votes, sizes=sizes, seed=self.random_state)
+        found = estimate_scores(model, Phi, votes, sizes=sizes, seed=self.random_state)
         if Phi.n_columns > MIXED_LIMIT:
             return found
-        X: Any = np.zeros((Phi.n_items, 0)) if self.X_fit_ is None else self.X_fit_
-        X = X.toarray() if is_sparse(X) else np.asarray(X)
-        return mix_scores(votes, X, found, ItemPosterior(Phi, votes, found).unknown)
+        return mix_scores(votes, self._dense_features(), found, ItemPosterior(Phi, votes, found).unknown)
 
     def _keep_estimate(self, estimate: ScoreEstimate, votes: Votes) -> None:
         self.coef_, self.prior_ = estimate.mean, estimate.prior
         self.curvature_, self.moves_, self.scales_ = estimate.curvature, estimate.moves, estimate.scales
         self.item_scales_ = estimate.item_scales
         self.noise_ = estimate.model.noise if isinstance(estimate.model, SquaredVotes) else 1.0
+        if isinstance(estimate.model, DavidsonVotes):
+            self.tie_log_ = float(np.log(estimate.model.tie_odds))
         scale = 0.5 if self.model == "bradley_terry" else self.noise_
         self.alpha_ = scale * float(estimate.prior[-1])
         self.scores_ = ItemPosterior(self._columns(), votes, estimate).scores

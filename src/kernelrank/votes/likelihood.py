@@ -208,19 +208,23 @@ class LogisticVotes:
 
         Shapes: returns (k,).
         """
-        points, weights = _rule()
-        for_first, for_second, total = votes.won + votes.tied / 2, votes.lost + votes.tied / 2, votes.total
+        points, weights = _rule(variance)
         gradient, curvature = self.expected(votes, d, variance)
         std, mean, rest = np.sqrt(variance), np.zeros_like(d), np.zeros_like(d)
         losses = []
         for point, weight in zip(points, weights, strict=True):
             x = d + point * std
-            loss = total * np.log1p(np.exp(-np.abs(x))) + np.where(x >= 0, for_second, -for_first) * x
+            loss = self.loss(votes, x)
             mean += weight * loss
             losses.append(loss - gradient * (x - d) - 0.5 * curvature * ((x - d) ** 2 - variance))
         for weight, loss in zip(weights, losses, strict=True):
             rest += weight * (loss - mean) ** 2
         return mean, rest
+
+    def loss(self, votes: Votes, d: Float) -> Float:
+        """Return minus the logarithm of the likelihood of each row, without what ties are worth."""
+        for_first, for_second = votes.won + votes.tied / 2, votes.lost + votes.tied / 2
+        return votes.total * np.log1p(np.exp(-np.abs(d))) + np.where(d >= 0, for_second, -for_first) * d
 
     def fitted(self, votes: Votes, d: Float, freedom: float) -> LogisticVotes:  # noqa: ARG002
         """Return the model with the odds of ties at which as many are expected as there are.
@@ -242,6 +246,58 @@ class LogisticVotes:
     def probability(self, d: Float, variance: Float) -> Float:
         """Return the mean probability that the first item wins."""
         return _expected_logistic(d, variance)[0]
+
+
+@dataclass(frozen=True)
+class DavidsonVotes(LogisticVotes):
+    """Davidson's likelihood; `tie_odds` is ``exp(θ)``, positive."""
+
+    def expected(self, votes: Votes, d: Float, variance: Float) -> tuple[Float, Float]:
+        """Return the mean gradient and the mean curvature of each row, as in `LogisticVotes.expected`."""
+        points, weights = _rule(variance)
+        std, gradient, curvature = np.sqrt(variance), np.zeros_like(d), np.zeros_like(d)
+        for point, weight in zip(points, weights, strict=True):
+            found = vote_loss(votes, d + point * std, float(np.log(self.tie_odds)))
+            gradient += weight * found.gradient
+            curvature += weight * found.curvature
+        return gradient, curvature
+
+    def loss(self, votes: Votes, d: Float) -> Float:
+        """Return minus the logarithm of the likelihood of each row."""
+        theta = float(np.log(self.tie_odds))
+        log_sum = _three(d, theta)[3]
+        return votes.total * log_sum - (votes.won - votes.lost) * d / 2 - votes.tied * theta
+
+    def worth(self, p: Float) -> Float:
+        """Return ones: ties have a probability of their own."""
+        return np.ones_like(p)
+
+    def freeze(self, votes: Votes, d: Float) -> tuple[LogisticVotes, Votes]:  # noqa: ARG002
+        """Return model and votes: θ was estimated."""
+        return self, votes
+
+    def fitted(self, votes: Votes, d: Float, freedom: float) -> DavidsonVotes:  # noqa: ARG002
+        """Return the model with the likeliest θ, by Newton's method."""
+        theta = float(np.log(self.tie_odds))
+        for _ in range(50):
+            found = vote_loss(votes, d, theta)
+            step = float(np.clip(-found.tie_gradient / max(found.tie_curvature, 1e-300), -1.0, 1.0))
+            theta = float(np.clip(theta + step, -30.0, 30.0))
+            if abs(step) < 1e-12:
+                break
+        return DavidsonVotes(float(np.exp(theta)))
+
+    def probability(self, d: Float, variance: Float) -> Float:
+        """Return the mean of a vote, in which a tie counts half."""
+        return np.asarray(self.outcomes(d, variance) @ [1.0, 0.0, 0.5])
+
+    def outcomes(self, d: Float, variance: Float) -> Float:
+        """Return the mean probabilities of win, loss and tie, shape (k, 3)."""
+        points, weights = _rule(variance)
+        total, std, theta = np.zeros((len(d), 3)), np.sqrt(variance), float(np.log(self.tie_odds))
+        for point, weight in zip(points, weights, strict=True):
+            total += weight * outcome_probabilities(d + point * std, theta)
+        return total
 
 
 @dataclass(frozen=True)
@@ -285,11 +341,17 @@ VoteModel: TypeAlias = LogisticVotes | SquaredVotes
 """How probable votes are, given the difference of two scores."""
 
 
+def _rule(variance: Float) -> tuple[Float, Float]:
+    """Return the points and weights of a rule that is good to nine digits for these variances."""
+    largest = float(np.max(variance, initial=0.0))
+    return _points(21 if largest > 0.05 else 7 if largest > 0.0 else 1)
+
+
 @cache
-def _rule() -> tuple[Float, Float]:
+def _points(count: int) -> tuple[Float, Float]:
     """Return the points and weights of Gauss and Hermite's rule for the standard normal distribution."""
     # 21 points give nine digits where the standard deviation of a difference is below 4.
-    points, weights = np.polynomial.hermite_e.hermegauss(21)
+    points, weights = np.polynomial.hermite_e.hermegauss(count)
     return points, weights / weights.sum()
 
 
@@ -298,7 +360,7 @@ def _expected_logistic(d: Float, variance: Float) -> tuple[Float, Float]:
     if not np.any(variance):
         win = decided_probability(d)
         return win, win * decided_probability(-d)
-    points, weights = _rule()
+    points, weights = _rule(variance)
     std = np.sqrt(variance)
     win, curvature = np.zeros_like(d), np.zeros_like(d)
     for point, weight in zip(points, weights, strict=True):

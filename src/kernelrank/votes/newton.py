@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from scipy import sparse
@@ -37,12 +37,13 @@ SPARSE_LIMIT, DENSE_LIMIT = 2_000, 10_000
 class VoteSolution(CertifiedSolution):
     """A certified solution, with the effects (side, judges, ties) and the precision of the scores.
 
-    Shapes: effects (q,), factor (r, r).
+    Shapes: effects (q,), factor (r, r), covariance (p, p) of the effects of covariates.
     """
 
     effects: Float = field(default_factory=lambda: np.zeros(0))
     factor: Float | None = None
     bias_std: float | None = None
+    covariance: Float | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ class VoteNewton:
             certificate,
             x[:q],
             None if whole is None else np.ascontiguousarray(whole[q:, q:]),
-            _first_std(whole) if whole is not None and problem.unknowns.side_bias else None,
+            _covariance(whole, slice(0, 1))[0, 0] ** 0.5 if whole is not None and problem.unknowns.side_bias else None,
+            None if whole is None else _covariance(whole, problem.unknowns.covariates),
         )
 
     def _follow(self, path: _VotePath, step: Step | None) -> tuple[float, bool]:
@@ -254,11 +256,10 @@ def factorise(A: Float, *, once: bool = False) -> Float | None:
         A[places] = diagonal + more
 
 
-def _first_std(factor: Float) -> float:
-    """Return the standard deviation of the first unknown: the norm of ``R⁻ᵀ e₁`` for the factor R of the precision."""
-    first = np.zeros(len(factor))
-    first[0] = 1.0
-    return float(np.linalg.norm(solve_triangular(factor, first, trans="T", check_finite=False)))
+def _covariance(factor: Float, part: slice) -> Float:
+    """Return the covariance of some unknowns, from the columns of ``R⁻ᵀ`` for the factor R of the precision."""
+    found = solve_triangular(factor, np.eye(len(factor))[:, part], trans="T", check_finite=False)
+    return np.asarray(found.T @ found)
 
 
 # Vote problem ---------------------------------------------------------------------------------------------------------
@@ -267,11 +268,14 @@ def _first_std(factor: Float) -> float:
 #
 # A row of votes on the items h and j, by judge k, has the linear predictor
 #
-# ``η = σ_k (f_h - f_j) + side (b + c_k)``, ``f = Φ w``,
+# ``η = σ_k (f_h - f_j) + side (b + c_k) + γ · z``, ``f = Φ w``,
 #
-# and ``J = -log likelihood(η, θ) + Σ a x²`` is minimised over all unknowns ``x = (b, c or τ, θ, w)`` that a model has.
-# The penalty a is alpha for w, that of the judges for c and τ, and `LIGHT` for b and θ. Scales are
-# ``σ_k = exp(τ_k - mean τ)``: their mean logarithm is zero, so that the scores keep their unit.
+# with covariates z of the row, and ``J = -log likelihood(η, θ) + Σ a x²`` is minimised over all unknowns
+# ``x = (b, c or τ, γ, θ, w)`` that a model has. The penalty a is alpha for w, that of the judges for c and τ, and
+# `LIGHT`, or alpha if it is smaller, for γ; `LIGHT` for b and θ. Scales are
+# ``σ_k = B e_k / (B - 1 + e_k)`` with ``e_k = exp(τ_k - mean τ)`` and ``B = 5``: 1 for a judge like the mean, so that
+# the scores keep their unit, and at most B, so that a judge who sides with every majority, however narrow, does not
+# decide everything. The derivative of log σ is ``s = (B - 1) / (B - 1 + e)``, and that of s is ``-s (1 - s)``.
 #
 # Without scales J is convex, and for any x it is at most ``Σ (∂J/∂x)² / (4 a)`` above its minimum, as every penalty is
 # strongly convex. With scales this holds for given scales.
@@ -283,6 +287,10 @@ LIGHT = 0.005
 is seen, so that one-sided votes have a finite minimum. It does not depend on alpha, whose size follows the features."""
 
 
+LARGEST_SCALE = 5.0
+"""The bound of the scales of judges."""
+
+
 @dataclass(frozen=True)
 class Unknowns:
     """The effects of a model in addition to the scores."""
@@ -291,6 +299,8 @@ class Unknowns:
     judge_effect: JudgeEffect | None = None
     n_judges: int = 0
     davidson: bool = False
+    n_covariates: int = 0
+    light: float = LIGHT
 
     @property
     def judges(self) -> slice:
@@ -299,26 +309,32 @@ class Unknowns:
         return slice(start, start + (self.n_judges if self.judge_effect else 0))
 
     @property
+    def covariates(self) -> slice:
+        """The positions of the effects of covariates."""
+        return slice(self.judges.stop, self.judges.stop + self.n_covariates)
+
+    @property
     def size(self) -> int:
         """How many effects there are; θ is the last one, and w follows."""
-        return int(self.judges.stop) + int(self.davidson)
+        return int(self.covariates.stop) + int(self.davidson)
 
     def theta(self, effects: Float) -> float | None:
         """Return θ, if there is one."""
         return float(effects[-1]) if self.davidson else None
 
-    def log_scale(self, effects: Float) -> Float:
-        """Return the logarithms of the scales of the judges, whose mean is zero."""
+    def scales(self, effects: Float) -> tuple[Float, Float]:
+        """Return the scales of the judges, and the derivatives of their logarithms by τ less its mean."""
         tau: Float = effects[self.judges]
-        centred: Float = tau - tau.mean()
-        return centred
+        size = np.exp(np.minimum(tau - tau.mean(), 300.0))
+        slope = (LARGEST_SCALE - 1.0) / (LARGEST_SCALE - 1.0 + size)
+        return np.asarray(size * slope * (LARGEST_SCALE / (LARGEST_SCALE - 1.0))), slope
 
 
 @dataclass(frozen=True)
 class VotePoint:
-    """The problem at given scores and effects.
+    """The problem at given scores and effects; slope is that of the logarithms of scales.
 
-    Shapes: scale (k,), scaled, eta (k,), items (m,), effects (q,), rows (k, q').
+    Shapes: scale, slope (k,), scaled, eta (k,), items (m,), effects (q,), rows (k, q').
     """
 
     scale: Float | float
@@ -328,6 +344,12 @@ class VotePoint:
     items: Float
     effects: Float
     rows: Sparse | None
+    slope: Float | float = 1.0
+
+    @property
+    def bend(self) -> Float | float:
+        """The second derivative of scales over them."""
+        return self.slope * (2.0 * self.slope - 1.0)
 
 
 class VoteProblem:
@@ -354,8 +376,9 @@ class VoteProblem:
     def penalty(self, alpha: float) -> Float:
         """Return the penalty of each unknown."""
         a = np.full(self.size, alpha)
-        a[: self.unknowns.size] = LIGHT
+        a[: self.unknowns.size] = self.unknowns.light
         a[self.unknowns.judges] = self.judge_alpha
+        a[self.unknowns.covariates] = min(LIGHT, alpha)
         return a
 
     def at(self, f: Float, effects: Float) -> VotePoint:
@@ -363,8 +386,9 @@ class VoteProblem:
         votes, unknowns = self.votes, self.unknowns
         d = votes.differences(f)
         scale: Float | float = 1.0
+        slope: Float | float = 1.0
         if unknowns.judge_effect == "scale":
-            scale = np.exp(unknowns.log_scale(effects))[votes.judge]
+            scale, slope = (values[votes.judge] for values in unknowns.scales(effects))
             d = scale * d
         eta = d
         if unknowns.side_bias or unknowns.judge_effect == "side":
@@ -373,37 +397,44 @@ class VoteProblem:
             if unknowns.judge_effect == "side":
                 shift = shift + effects[unknowns.judges][votes.judge]
             eta = d + votes.side * shift
+        if votes.covariates is not None and unknowns.n_covariates:
+            eta = eta + votes.covariates @ effects[unknowns.covariates]
         loss = self.loss(votes, eta, unknowns.theta(effects))
         items = votes.item_sums(scale * loss.gradient)
-        rows = self._effect_rows(d)
-        slope = np.zeros(unknowns.size)
+        rows = self._effect_rows(slope * d)
+        effect = np.zeros(unknowns.size)
         if rows is not None:
-            slope[: rows.shape[1]] = self.centred(rows.T @ loss.gradient)
+            effect[: rows.shape[1]] = self.centred(rows.T @ loss.gradient)
         if unknowns.davidson:
-            slope[-1] = loss.tie_gradient
-        return VotePoint(scale, d, eta, loss, items, slope, rows)
+            effect[-1] = loss.tie_gradient
+        return VotePoint(scale, d, eta, loss, items, effect, rows, slope)
 
     def _effect_rows(self, d: Float) -> Sparse | None:
-        """Return the derivatives of η by b and by the effects of judges, for scales not yet centred."""
-        if not self.unknowns.judges.stop:
-            return None
-        if self.unknowns.judge_effect != "scale":
-            return self._side_rows
-        values = sparse.csr_array((d, self.votes.judge, np.arange(len(d) + 1)), shape=(len(d), self.unknowns.n_judges))
-        return sparse.hstack([self._side_rows, values], format="csr") if self.unknowns.side_bias else values
+        """Return the derivatives of η by all effects but θ, for scales not yet centred."""
+        parts, k = list(self._fixed_rows), len(d)
+        if self.unknowns.judge_effect == "scale":
+            place = (d, self.votes.judge, np.arange(k + 1))
+            parts.insert(int(self.unknowns.side_bias), sparse.csr_array(place, shape=(k, self.unknowns.n_judges)))
+        if len(parts) < 2:
+            return parts[0] if parts else None
+        return sparse.hstack(parts, format="csr")
 
     @cached_property
-    def _side_rows(self) -> Sparse:
-        votes, side = self.votes, self.votes.side
-        assert side is not None
-        k = len(votes.pairs)
-        parts = []
+    def _fixed_rows(self) -> list[Sparse]:
+        """Those by the side bias, the sides of judges and covariates, which no unknown changes."""
+        votes, side, k = self.votes, self.votes.side, len(self.votes.pairs)
+        parts: list[Sparse] = []
         if self.unknowns.side_bias:
+            assert side is not None
             parts.append(sparse.csr_array(np.reshape(side, (-1, 1))))
         if self.unknowns.judge_effect == "side":
             place = (side, votes.judge, np.arange(k + 1))
             parts.append(sparse.csr_array(place, shape=(k, self.unknowns.n_judges)))
-        return parts[0] if len(parts) == 1 else sparse.hstack(parts, format="csr")
+        if self.unknowns.n_covariates:
+            parts.append(sparse.csr_array(votes.covariates))
+        return (
+            [sparse.hstack(parts, format="csr")] if len(parts) > 1 and self.unknowns.judge_effect != "scale" else parts
+        )
 
     def centred(self, values: Float) -> Float:
         """Take the mean over the judges away where their effects are scales, along the first axis."""
@@ -436,8 +467,9 @@ class VoteProblem:
             square = (point.rows.T @ weighted).toarray()
             across = sparse.diags_array(point.scale * loss.curvature) @ point.rows
             if bent:
-                square += np.diag(self._judge_rows.T @ (loss.gradient * point.scaled))
-                across = across + sparse.diags_array(point.scale * loss.gradient) @ self._judge_rows
+                square += np.diag(self._judge_rows.T @ (loss.gradient * point.scaled * point.bend))
+                turned = sparse.diags_array(point.scale * point.slope * loss.gradient)
+                across = across + turned @ self._judge_rows
             H[:s, :s] = self.centred(self.centred(square).T)
             mixed = (self.votes.incidence.T @ across).T @ self.features.X
             H[:s, q:] = self.centred(mixed.toarray() if is_sparse(mixed) else mixed)
@@ -455,7 +487,7 @@ class VoteProblem:
         """One at the judge of each row, shape (k, q')."""
         k, judges = len(self.votes.pairs), self.unknowns.judges
         places = self.votes.judge + judges.start
-        return sparse.csr_array((np.ones(k), places, np.arange(k + 1)), shape=(k, judges.stop))
+        return sparse.csr_array((np.ones(k), places, np.arange(k + 1)), shape=(k, self.unknowns.covariates.stop))
 
     def hessian_multiply(self, point: VotePoint, v: Float, *, bent: bool = False) -> tuple[Float, Float]:
         """Return the product of the Hessian of the loss with v (p,), and Φ times its part for w, O(nnz + k) time."""
@@ -468,8 +500,9 @@ class VoteProblem:
             moved = apart + point.rows @ effects
             if bent:
                 by_judge = self._judge_rows @ effects
-                turned = loss.gradient * by_judge
-                again = self._judge_rows.T @ (loss.gradient * (apart + point.scaled * by_judge))
+                turned = loss.gradient * point.slope * by_judge
+                again = loss.gradient * (point.slope * apart + point.scaled * point.bend * by_judge)
+                again = self._judge_rows.T @ again
                 product[: len(effects)] = self.centred(again)
         forces = loss.curvature * moved
         if loss.cross is not None:
@@ -504,7 +537,7 @@ class VoteProblem:
         ends = np.abs(f)[votes.head] + np.abs(f)[votes.tail]
         error = scale * (2.0 * score_error + sum_error(8) * ends) + sum_error(8) * np.abs(point.eta)
         if point.rows is not None:
-            error = error + sum_error(8) * float(np.abs(x[:q]).sum())
+            error = error + sum_error(8 + point.rows.shape[1]) * (abs(point.rows) @ np.abs(x[: point.rows.shape[1]]))
         value, of_rows = loss_errors(votes, loss, point.eta, self.unknowns.theta(x[:q]), error)
         g = np.abs(loss.gradient)
         terms = votes.item_totals(np.ones(len(g)))
@@ -564,7 +597,34 @@ DRAWS = 64
 """How many draws stand for the inverse beyond that: standard errors are right to a few per cent."""
 
 
-class DensePrecision:
+class KnownCovariance:
+    """The covariance of the scores of all items, shape (m, m), and what follows from it."""
+
+    covariance: Any
+
+    def difference_variances(self, first: Index, second: Index) -> Float:
+        """Return the variances of differences of scores."""
+        S = self.covariance
+        return np.asarray(np.maximum(S[first, first] + S[second, second] - 2.0 * S[first, second], 0.0))
+
+    def score_covariance(self, items: Index) -> Float:
+        """Return the covariance of the scores of some items."""
+        return np.asarray(self.covariance[np.ix_(items, items)])
+
+    def centred_variances(self, centre: Index) -> Float:
+        """Return the variances of all scores, less the mean score of the items `centre`."""
+        mean = self.covariance[:, centre].mean(axis=1)
+        return np.asarray(np.maximum(np.diagonal(self.covariance) - 2.0 * mean + mean[centre].mean(), 0.0))
+
+
+class GivenCovariance(KnownCovariance):
+    """A covariance that was computed elsewhere."""
+
+    def __init__(self, covariance: Float) -> None:
+        self.covariance = covariance
+
+
+class DensePrecision(KnownCovariance):
     """The precision matrix A as a dense array, with its inverse, for Φ = (X, I).
 
     O(p³) time, O(p²) memory.
@@ -604,20 +664,6 @@ class DensePrecision:
     def pair_variances(self) -> Float:
         """Return the variance of the difference of each row of votes."""
         return self.votes.difference_variances(self.covariance)
-
-    def difference_variances(self, first: Index, second: Index) -> Float:
-        """Return the variances of differences of scores."""
-        S = self.covariance
-        return np.asarray(np.maximum(S[first, first] + S[second, second] - 2.0 * S[first, second], 0.0))
-
-    def score_covariance(self, items: Index) -> Float:
-        """Return the covariance of the scores of some items."""
-        return self.covariance[np.ix_(items, items)]
-
-    def centred_variances(self, centre: Index) -> Float:
-        """Return the variances of all scores, less the mean score of the items `centre`."""
-        mean = self.covariance[:, centre].mean(axis=1)
-        return np.asarray(np.maximum(np.diagonal(self.covariance) - 2.0 * mean + mean[centre].mean(), 0.0))
 
 
 class SampledPrecision:

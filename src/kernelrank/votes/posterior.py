@@ -7,11 +7,20 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincc, logit, ndtr, ndtri, stdtrit
+from scipy import sparse
+from scipy.special import gammaincc, logit, ndtr, stdtrit
 
 from kernelrank.base.arrays import Float, Index
-from kernelrank.features import ColumnFeatures
-from kernelrank.votes.newton import DensePrecision, VotePrecision, precision_of
+from kernelrank.features import ColumnFeatures, ExplicitFeatures
+from kernelrank.votes.likelihood import VoteModel
+from kernelrank.votes.newton import (
+    DensePrecision,
+    GivenCovariance,
+    KnownCovariance,
+    SampledPrecision,
+    VotePrecision,
+    precision_of,
+)
 from kernelrank.votes.score_estimate import SEEN, ScoreEstimate
 from kernelrank.votes.votes import Votes
 
@@ -28,6 +37,15 @@ class ItemPosterior:
     votes: Votes
     estimate: ScoreEstimate
     seed: int = 0
+    known: KnownCovariance | None = None
+
+    @classmethod
+    def given(cls, votes: Votes, scores: Float, covariance: Float, scales: Float, model: VoteModel) -> ItemPosterior:
+        """Return a posterior that was computed elsewhere."""
+        m, k = len(scores), len(votes.pairs)
+        estimate = ScoreEstimate(scores, np.zeros(k), np.zeros(m), np.zeros((m, 0)), model, scales)
+        own = ExplicitFeatures(sparse.eye_array(m, format="csr"))
+        return cls(own, votes, estimate, 0, GivenCovariance(covariance))
 
     @cached_property
     def voted(self) -> Index:
@@ -48,7 +66,9 @@ class ItemPosterior:
         return np.round(self.scores, 9)
 
     @cached_property
-    def _precision(self) -> VotePrecision:
+    def _precision(self) -> VotePrecision | KnownCovariance:
+        if self.known is not None:
+            return self.known
         return precision_of(self.features, self.votes, self.estimate.curvature, self.estimate.prior, seed=self.seed)
 
     @cached_property
@@ -61,7 +81,7 @@ class ItemPosterior:
     @property
     def knows_covariances(self) -> bool:
         """Whether the covariance of all items is known."""
-        return isinstance(self._precision, DensePrecision)
+        return isinstance(self._precision, KnownCovariance)
 
     @cached_property
     def std(self) -> Float:
@@ -110,6 +130,7 @@ class ItemPosterior:
     @property
     def unknown(self) -> Float:
         """The posterior variance of each coefficient beside that of its prior."""
+        assert isinstance(self._precision, DensePrecision | SampledPrecision)
         return np.asarray(self.estimate.prior * self._precision.coefficient_variances())
 
     def quantile(self, confidence: float) -> float:
@@ -128,7 +149,7 @@ class ItemPosterior:
         """Return the lowest and the highest score of each item."""
         weight, _, own = self.estimate.scales
         reach = self.quantile(confidence) * self.std
-        if len(weight) == 0:
+        if len(weight) == 0 or self._moves.shape[1] == 0:
             return self.scores - reach, self.scores + reach
         means = self.scores[:, None] + self._moves / np.sqrt(weight)  # those of the components, (m, values)
         if self.estimate.item_scales is not None:
@@ -148,7 +169,7 @@ class ItemPosterior:
         """Return which first items are significantly above which second ones, shape (first, second)."""
         z = self.quantile(confidence)
         apart = self.scores[first][:, None] - self.scores[second]
-        if not isinstance(self._precision, DensePrecision):
+        if not isinstance(self._precision, KnownCovariance):
             return np.asarray(apart > z * np.hypot(self.std[first][:, None], self.std[second]))
         S, moves = self._precision.covariance, self._moves
         diagonal = np.diagonal(S)
@@ -210,73 +231,6 @@ class ItemPosterior:
         return stop
 
 
-# Next votes -----------------------------------------------------------------------------------------------------------
-#
-# The next votes: the most informative pairs, and how many votes would separate two items.
-#
-# A vote on a pair with the difference d, of variance v, has the curvature ``h = E[loss''(d)]`` and gains ``log(1 + h v)
-# / 2`` nats about the scores. It turns the covariance S of all scores into ``S - h s sᵀ / (1 + h v)``, with s the
-# column of S for that difference, so that the votes after it can be chosen with it in mind, though its outcome is not
-# known.
-#
-# After n more votes on the pair the variance is ``v / (1 + n h v)``. A difference of d is found at a two-sided
-# confidence, with probability `power`, once its standard deviation is ``d / (z_confidence + z_power)``.
-
-
-def most_telling_pairs(posterior: ItemPosterior, n: int) -> list[tuple[int, int]]:
-    """Return the n most informative pairs of items to vote on, the best first.
-
-    O(n m²) time, O(m²) memory for m items. Beyond 1,000 of them, O(m log m) for the 100 that are least certain, and m =
-    100 from there on; standard deviations are those that `table` needs as well.
-    """
-    items = np.arange(len(posterior.scores), dtype=np.int64)
-    if not posterior.knows_covariances:  # the least certain items, which count as independent
-        items = np.argsort(-posterior.std, kind="stable")[:100].astype(np.int64)
-    f = posterior.scores[items]
-    S = posterior.covariance(items) if posterior.knows_covariances else np.diag(posterior.std[items] ** 2)
-    taken = np.tri(len(items), dtype=bool)
-    pairs: list[tuple[int, int]] = []
-    for _ in range(min(n, int((~taken).sum()))):
-        diagonal = np.diagonal(S)
-        v = np.maximum(diagonal[:, None] + diagonal - 2.0 * S, 0.0)
-        h = single_curvature(posterior, f[:, None] - f, v)
-        gain = np.where(taken, -1.0, h * v)
-        # Of pairs that differ by rounding only, the first one: the same votes give the same answer on every machine.
-        best_of_all = np.argmax(gain >= (1.0 - 1e-9) * gain.max())
-        i, j = (int(place) for place in np.unravel_index(int(best_of_all), gain.shape))
-        taken[i, j] = True
-        column = S[:, i] - S[:, j]
-        S = S - np.outer(column, column) * (h[i, j] / (1.0 + h[i, j] * v[i, j]))
-        best, other = (i, j) if f[i] >= f[j] else (j, i)
-        pairs.append((int(items[best]), int(items[other])))
-    return pairs
-
-
-def single_curvature(posterior: ItemPosterior, d: Float, variance: Float) -> Float:
-    """Return the mean curvature of one vote for differences of any shape."""
-    flat, size = d.ravel(), d.size
-    ones, zeros = np.ones(size), np.zeros(size)
-    vote = Votes(2, np.zeros((size, 2), dtype=np.int64), ones, zeros, zeros, None, None, 0, size)
-    return posterior.estimate.model.expected(vote, flat, variance.ravel())[1].reshape(d.shape)
-
-
-def votes_to_tell_apart(
-    posterior: ItemPosterior, first: Index, second: Index, power: float, confidence: float
-) -> Float:
-    """Return how many more votes on each pair would separate its two items.
-
-    Shapes: first, second (t,); returns (t,).
-
-    Returns: Whole numbers; zero if the items are separable already, infinity if their scores are equal.
-    """
-    d, std = posterior.difference(first, second)
-    h = single_curvature(posterior, d, std**2)
-    wanted = np.abs(d) / (posterior.quantile(confidence) + float(ndtri(power)))
-    with np.errstate(divide="ignore"):
-        more = (1.0 / wanted**2 - 1.0 / std**2) / h
-    return np.asarray(np.maximum(np.ceil(more - 1e-9), 0.0))
-
-
 # Judge agreement ------------------------------------------------------------------------------------------------------
 #
 # Agreement of each judge with the scores from all other judges.
@@ -313,8 +267,13 @@ class JudgeAgreement:
     flagged: NDArray[np.bool_]
 
 
-def judge_agreement(posterior: ItemPosterior, judged: Votes) -> JudgeAgreement:
+def judge_agreement(
+    posterior: ItemPosterior, judged: Votes, offsets: Float | None = None, *, of_others: bool = True
+) -> JudgeAgreement:
     """Compare each judge with the scores of all others.
+
+    offsets: What adds to the difference of the scores of each row, such as the effects of covariates.
+    of_others: Take the votes of the judge out of the scores, which are of the present, or of no category, alone.
 
     O(t³) time for a judge who voted on t items. Where more than 1,000 items make covariances unknown, the scores are
     those of all votes, the judge's own included.
@@ -327,7 +286,8 @@ def judge_agreement(posterior: ItemPosterior, judged: Votes) -> JudgeAgreement:
     for number in range(judged.n_judges):
         rows = order[bounds[number] : bounds[number + 1]]
         if len(rows):
-            found[:, number] = _one_judge(posterior, *_own_votes(judged, rows))
+            offset = np.zeros(len(rows)) if offsets is None else offsets[rows]
+            found[:, number] = _one_judge(posterior, *_own_votes(judged, rows), offset, of_others)
     votes, agreement, expected, pvalue = found
     return JudgeAgreement(votes, agreement, expected, pvalue, _flagged(pvalue))
 
@@ -339,19 +299,23 @@ def _own_votes(votes: Votes, rows: Index) -> tuple[Index, Votes]:
     return items, Votes(len(items), codes.reshape(-1, 2), *counts, None, None, 0, len(rows))
 
 
-def _one_judge(posterior: ItemPosterior, items: Index, own: Votes) -> tuple[float, float, float, float]:
+def _one_judge(
+    posterior: ItemPosterior, items: Index, own: Votes, offset: Float, of_others: bool
+) -> tuple[float, float, float, float]:
     """Return the number of decided votes, the agreement, what is expected, and the p-value."""
     f, model = posterior.scores[items], posterior.estimate.model
-    if posterior.knows_covariances:
+    if posterior.knows_covariances and not of_others:
+        S = posterior.covariance(items)
+    elif posterior.knows_covariances:
         S, D = posterior.given_covariance(items), own.incidence.toarray()
-        g, h = model.expected(own, D @ f, _row_variances(own, S))
+        g, h = model.expected(own, D @ f + offset, _row_variances(own, S))
         S = np.linalg.solve(np.eye(len(items)) - S @ (D.T @ (h[:, None] * D)), S)
         S = (S + S.T) / 2.0
         f = f + S @ (D.T @ g)
         S = S + posterior.prior_covariance(items)
     else:
         S = posterior.std[items] ** 2  # its diagonal
-    d = own.differences(f)
+    d = own.differences(f) + offset
     p = np.clip(model.decided(model.probability(d, _row_variances(own, S))), 1e-12, 1.0 - 1e-12)
     n = own.won + own.lost
     total = float(n.sum())

@@ -26,6 +26,7 @@ and moves the mean by ``A⁻¹ q μ``. What this adds is kept as one column for 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -33,8 +34,16 @@ import numpy as np
 
 from kernelrank.base.arrays import Float, Index
 from kernelrank.features import ColumnFeatures
-from kernelrank.votes.likelihood import LogisticVotes, SquaredVotes, VoteModel, decided_probability, vote_loss
+from kernelrank.votes.likelihood import (
+    DavidsonVotes,
+    LogisticVotes,
+    SquaredVotes,
+    VoteModel,
+    decided_probability,
+    vote_loss,
+)
 from kernelrank.votes.newton import (
+    LIGHT,
     DensePrecision,
     Unknowns,
     VoteNewton,
@@ -71,17 +80,23 @@ class ScoreEstimate:
     item_scales: Float | None = None
 
 
+def vote_model(kind: str, ties: str, votes: Votes) -> VoteModel:
+    """Return the model of votes; Davidson's without a tie is that of Bradley and Terry."""
+    if kind != "bradley_terry":
+        return SquaredVotes()
+    return DavidsonVotes(1.0) if ties == "davidson" and votes.tied.any() else LogisticVotes()
+
+
 def estimate_scores(
-    kind: str, features: ColumnFeatures, votes: Votes, *, sizes: list[tuple[slice, float]], seed: int = 0
+    model: VoteModel, features: ColumnFeatures, votes: Votes, *, sizes: list[tuple[slice, float]], seed: int = 0
 ) -> ScoreEstimate:
     """Estimate scores and the variances of their prior.
 
     About 10 to 30 passes, each of O(k + p³) time up to `DENSE_LIMIT` coefficients; beyond, O((nnz + k) draws) for each
     step of conjugate gradients.
     """
-    model: VoteModel = LogisticVotes() if kind == "bradley_terry" else SquaredVotes()
     # s in the unit of scores: logits, or differences of votes that are 1 or -1, half as large for small ones.
-    usual = 0.5 if kind == "bradley_terry" else 0.25
+    usual = 0.25 if isinstance(model, SquaredVotes) else 0.5
     groups = [(part, (usual * size) ** 2) for part, size in sizes]
     mean, variance = np.zeros(features.n_columns), np.zeros(len(votes.pairs))
     prior = np.empty(features.n_columns)
@@ -144,13 +159,19 @@ def _size(changes: Float) -> float:
     return float(np.sqrt(np.mean(changes**2)))
 
 
-def scores_at(kind: str, features: ColumnFeatures, votes: Votes, alpha: float, seed: int = 0) -> ScoreEstimate:
+def scores_at(model: VoteModel, features: ColumnFeatures, votes: Votes, alpha: float, seed: int = 0) -> ScoreEstimate:
     """Return scores for one alpha: those of `BradleyTerry` or of `RankRLS`, with Laplace's approximation.
 
     alpha: The penalty of each squared coefficient.
     """
     p = features.n_columns
-    if kind == "bradley_terry":
+    if isinstance(model, DavidsonVotes):
+        unknowns = Unknowns(davidson=True, light=min(LIGHT, alpha))
+        solution = VoteNewton().solve(VoteProblem(features, votes, unknowns, 1.0), alpha)
+        mean, theta = solution.unknowns[1:, 0], float(solution.effects[-1])
+        curvature = vote_loss(votes, votes.differences(features.multiply(mean)), theta).curvature
+        return ScoreEstimate(mean, curvature, np.full(p, 2.0 * alpha), np.zeros((p, 0)), DavidsonVotes(np.exp(theta)))
+    if isinstance(model, LogisticVotes):
         mean = VoteNewton().solve(VoteProblem(features, votes, Unknowns(), 1.0), alpha).unknowns[:, 0]
         d = votes.differences(features.multiply(mean))
         curvature, with_ties = vote_loss(votes, d).curvature, LogisticVotes().fitted(votes, d, 0.0)
@@ -241,6 +262,53 @@ def mix_scores(votes: Votes, X: Float, estimate: ScoreEstimate, unknown: Float) 
     return problem.grow(start, np.minimum(0.8, 2.0 * deviation), estimate.mean, faded=3.0, dropped=7.0)
 
 
+def grow_lattice(
+    value: Callable[[Float], float],
+    start: Float,
+    step: Float,
+    low: Float,
+    high: Float,
+    *,
+    faded: float,
+    dropped: float,
+    most: int = 10_000,
+) -> list[Float]:
+    """Return the points of a lattice at which a function is not far below its largest value.
+
+    Neighbours are added, of the best points first, until all ends are small, or there are `most` points.
+
+    Shapes: start, step, low, high (d,).
+    """
+    origin = (0,) * len(start)
+    found, ends = {origin: value(start)}, [origin]
+    while ends:
+        ends.sort(key=found.__getitem__)
+        here = ends.pop()
+        if found[here] < max(found.values()) - faded or len(found) >= most:
+            break
+        for axis, way in product(range(len(start)), (1, -1)):
+            place = (*here[:axis], here[axis] + way, *here[axis + 1 :])
+            point = start + step * np.array(place)
+            if place not in found and np.all(low <= point) and np.all(point <= high):
+                found[place] = value(point)
+                ends.append(place)
+    least = max(found.values()) - dropped
+    return [start + step * np.array(place) for place, size in found.items() if size > least]
+
+
+def normal_mixture(weight: Float, means: Float, covariances: Float) -> tuple[Float, Float, Float]:
+    """Return the mean and the covariance of a mixture of normal distributions, and how wide its components are.
+
+    Shapes: weight (v,), means (v, m), covariances (v, m, m); returns (m,), (m, m), (3, v).
+    """
+    mean = weight @ means
+    moved = means - mean
+    S = np.tensordot(weight, covariances, 1) + moved.T @ (weight[:, None] * moved)
+    sizes = np.trace(covariances, axis1=1, axis2=2) - covariances.sum(axis=(1, 2)) / len(mean)
+    sizes = sizes + ((moved - moved.mean(axis=1)[:, None]) ** 2).sum(axis=1)
+    return mean, S, np.stack([weight, *[sizes / float(weight @ sizes)] * 2])
+
+
 @dataclass(frozen=True, eq=False)
 class _Component:
     """The posterior for one value of the variances.
@@ -271,22 +339,20 @@ class _Mixture:
         faded, dropped: How far the logarithm of a weight is below the largest where the lattice ends, and where values
         are left out.
         """
-        origin = (0,) * len(start)
-        found, ends = {origin: self.component(start, mean, np.zeros(len(self.votes.pairs)))}, [origin]
-        while ends:
-            ends.sort(key=lambda place: found[place].log_weight)
-            here = ends.pop()
-            if found[here].log_weight < max(one.log_weight for one in found.values()) - faded:
-                break
-            for axis, way in product(range(len(start)), (1, -1)):
-                place = (*here[:axis], here[axis] + way, *here[axis + 1 :])
-                log = start + step * np.array(place)
-                if place not in found and np.log(0.02) <= log.min() and log.max() <= np.log(20.0):
-                    found[place] = self.component(log, found[here].mean, found[here].pairs)
-                    ends.append(place)
-        least = max(one.log_weight for one in found.values()) - dropped
-        kept = [place for place, one in found.items() if one.log_weight > least]
-        return self.add_up(start + step * np.array(kept), [found[place] for place in kept])
+        found: dict[tuple[float, ...], _Component] = {}
+
+        def evaluate(log: Float) -> float:
+            if tuple(log) not in found:
+                near = min(found, key=lambda other: float(np.abs(np.subtract(other, log)).sum()), default=None)
+                given = (mean, np.zeros(len(self.votes.pairs)))
+                if near is not None:
+                    given = (found[near].mean, found[near].pairs)
+                found[tuple(log)] = self.component(log, *given)
+            return found[tuple(log)].log_weight
+
+        low, high = np.full(len(start), np.log(0.02)), np.full(len(start), np.log(20.0))
+        kept = grow_lattice(evaluate, start, step, low, high, faded=faded, dropped=dropped)
+        return self.add_up(np.array(kept), [found[tuple(log)] for log in kept])
 
     def prior(self, logs: Float) -> Float:
         """Return q for the logarithms of √n τ_w and τ_u, in logits."""

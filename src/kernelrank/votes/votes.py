@@ -6,16 +6,20 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from scipy.special import ndtri
 from sklearn.utils import check_array
 
 from kernelrank.base.arrays import Float, Index, Matrix, Sparse, is_sparse
-from kernelrank.base.labels import label_vector, number_labels, number_two, refuse_missing
+from kernelrank.base.labels import Queries, label_vector, number_labels, number_two, refuse_missing
+from kernelrank.base.results import to_frame
+from kernelrank.base.validation import check_pair_values, check_ties
 from kernelrank.comparisons.preferences import PreferenceGraph
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 
@@ -24,9 +28,10 @@ from kernelrank.errors import InvalidInputError, NothingToCompareError
 class Votes:
     """How often either item of a pair was preferred, and how often neither.
 
-    Votes of one pair are one row, whichever item was named first; with sides or judges, one for each of these.
+    Votes of one pair are one row, whichever item was named first; with sides, judges, groups or covariates, one for
+    each of these.
 
-    Shapes: pairs (k, 2), won, lost, tied (k,), side (k,), judge (k,).
+    Shapes: pairs (k, 2), won, lost, tied (k,), side (k,), judge (k,), group (k,), covariates (k, p).
     """
 
     n_items: int
@@ -38,6 +43,8 @@ class Votes:
     judge: Index | None
     n_judges: int
     n_votes: int
+    group: Index | None = None
+    covariates: Float | None = None
 
     @classmethod
     def count(
@@ -50,12 +57,14 @@ class Votes:
         side: Index | None = None,
         judge: Index | None = None,
         n_judges: int = 0,
+        group: Index | None = None,
+        covariates: Float | None = None,
     ) -> Votes:
         """Add up votes.
 
         O(l) time and memory where there are no more possible kinds of votes than 4 l or 2²⁰, O(l log l) otherwise.
 
-        Shapes: pairs (l, 2), tie (l,), weight (l,), side (l,), judge (l,).
+        Shapes: pairs (l, 2), tie (l,), weight (l,), side (l,), judge (l,), group (l,), covariates (l, p).
         """
         if len(pairs) == 0:
             raise NothingToCompareError("nothing to compare: pairs is empty")
@@ -69,6 +78,12 @@ class Votes:
             key.extend(np.where(turned, -side, side) + 1, 3)
         if judge is not None:
             key.extend(judge, n_judges)
+        if group is not None:
+            key.extend(group, int(group.max()) + 1)
+        if covariates is not None:
+            covariates = np.where(turned[:, None], -covariates, covariates) + 0.0
+            kinds = _row_kinds(covariates)
+            key.extend(kinds, int(kinds.max()) + 1)
         outcome = turned.astype(np.int64) if tie is None else np.where(tie, 2, turned)
         rows, counts = key.count(outcome, weight)
         used = counts.sum(axis=1) > 0
@@ -77,7 +92,10 @@ class Votes:
         stood = None if side is None else np.where(turned[rows], -side[rows], side[rows]).astype(np.float64)
         judges = None if judge is None else judge[rows]
         won, lost, tied = counts
-        return cls(n_items, np.column_stack([low, high]), won, lost, tied, stood, judges, n_judges, len(pairs))
+        groups = None if group is None else group[rows]
+        given = None if covariates is None else covariates[rows]
+        kept = (stood, judges, n_judges, len(pairs), groups, given)
+        return cls(n_items, np.column_stack([low, high]), won, lost, tied, *kept)
 
     @property
     def total(self) -> Float:
@@ -162,6 +180,15 @@ class _Key:
         _, rows, number = np.unique(self.values, return_index=True, return_inverse=True)
         counts = np.bincount(3 * number + outcome, weight, minlength=3 * len(rows)).reshape(-1, 3)
         return rows.astype(np.int64), counts.astype(np.float64)
+
+
+def _row_kinds(C: Float) -> Index:
+    """Return a number for each row, the same for equal ones."""
+    sums = C @ np.random.default_rng(0).random(C.shape[1])  # equal for different rows by chance alone
+    _, firsts, kinds = np.unique(sums, return_index=True, return_inverse=True)
+    if not np.array_equal(C[firsts[kinds]], C):
+        kinds = np.unique(C, axis=0, return_inverse=True)[1].ravel()
+    return kinds.astype(np.int64)
 
 
 # Voted items ----------------------------------------------------------------------------------------------------------
@@ -259,6 +286,212 @@ def _inverse_root(variance: Float) -> Float:
     return np.where(constant, 0.0, 1.0 / np.sqrt(np.where(constant, 1.0, variance)))
 
 
+def covariate_values(covariates: Any, n_votes: int) -> tuple[NDArray[Any], Float]:
+    """Return the names of covariates and their values.
+
+    Shapes: returns (p,), (l, p).
+    """
+    values = covariates
+    if isinstance(covariates, Mapping):
+        names, values = list(covariates), np.column_stack(list(covariates.values()))
+    elif hasattr(covariates, "columns"):
+        names = list(covariates.columns)
+    else:
+        values = np.asarray(covariates)
+        values = values[:, None] if values.ndim == 1 else values
+        names = [f"x{column}" for column in range(values.shape[-1])]
+    C: Float = check_array(values, dtype=np.float64, input_name="covariates")
+    if len(C) != n_votes:
+        raise InvalidInputError(f"Expected one row of covariates for each vote; got {n_votes} votes, {len(C)} rows.")
+    return np.array([str(name) for name in names], dtype=object), C
+
+
+def root_mean_squares(names: NDArray[Any], C: Float) -> Float:
+    """Return the root mean square of each covariate, by which it is divided before a fit: shape (p,)."""
+    found = np.sqrt(np.mean(C**2, axis=0))
+    if not found.all():
+        name = names[int(np.argmin(found))]
+        raise InvalidInputError(f"Expected covariates that differ from zero in some vote; {name!r} is zero in all.")
+    return np.asarray(found)
+
+
+def covariate_effects(names: NDArray[Any], effects: Float, covariance: Float | None, confidence: float) -> Any:
+    """Return a table of the effects of covariates, with normal intervals where their covariance is known."""
+    std = np.full(len(effects), np.nan) if covariance is None else np.sqrt(np.diagonal(covariance))
+    reach = float(ndtri((1.0 + confidence) / 2.0)) * std
+    columns = {"covariate": names, "effect": effects, "std_error": std}
+    return to_frame({**columns, "low": effects - reach, "high": effects + reach})
+
+
+# Ballots --------------------------------------------------------------------------------------------------------------
+#
+# Votes with what is known of them, before they are added up.
+
+
+@dataclass(frozen=True, eq=False)
+class Ballots:
+    """What is known of each vote: its items, whether it is a tie, who cast it, and what it was about.
+
+    Shapes: pairs (l, 2), tie, weight (l,), names, rms (p,), covariates (l, p), slice_of (l,), times (T,),
+    machines (j,).
+
+    covariates: Over their root mean squares.
+    slice_of: The time of each vote; or 0 for human judges, and the number of a machine judge from 1 on.
+    """
+
+    pairs: Index
+    tie: NDArray[np.bool_] | None
+    weight: Float | None
+    judge: Queries | None = None
+    names: NDArray[Any] | None = None
+    rms: Float | None = None
+    covariates: Float | None = None
+    category: Queries | None = None
+    slice_of: Index | None = None
+    times: Float | None = None
+    machines: NDArray[Any] | None = None
+    dated: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        n_items: int,
+        pairs: Index,
+        kept: Index,
+        n: int,
+        tie: Any,
+        weight: Any,
+        *,
+        judge: Any = None,
+        covariates: Any = None,
+        category: Any = None,
+        time: Any = None,
+        judge_kind: Any = None,
+    ) -> Ballots:
+        """Check what is known of each of n votes, of which some are kept."""
+        tie, weight = check_ties(tie, n), check_pair_values(weight, n, name="weight")
+        tie, weight = (None if values is None else values[kept] for values in (tie, weight))
+        names = rms = slices = times = machines = None
+        if covariates is not None:
+            names, covariates = covariate_values(covariates, n)
+            covariates = covariates[kept]
+            rms = root_mean_squares(names, covariates)
+            covariates = covariates / rms
+        dated = False
+        if time is not None:
+            seconds, dated = time_values(time, n)
+            slices, times = time_slices(seconds[kept], n_items)
+        judged, sorts = (
+            None if labels is None else _labels_of(labels, n, kept, name)
+            for labels, name in ((judge, "judge"), (category, "category"))
+        )
+        if judge_kind is not None:
+            if judged is None or time is not None:
+                raise InvalidInputError("Expected judge_kind together with `judge`, and without `time`.")
+            slices, machines = _machine_judges(judged, judge_kind, n, kept)
+        return cls(pairs, tie, weight, judged, names, rms, covariates, sorts, slices, times, machines, dated)
+
+    @property
+    def have_contexts(self) -> bool:
+        """Whether a vote depends on more than its items."""
+        return any(one is not None for one in (self.covariates, self.category, self.times, self.machines))
+
+    def count(self, n_items: int, *, contexts: bool, judges: bool = False) -> Votes:
+        """Add the votes up."""
+        group, covariates = None, None
+        if contexts:
+            covariates, group = self.covariates, np.zeros(len(self.pairs), dtype=np.int64)
+            if self.slice_of is not None:
+                group = self.slice_of * self.n_categories
+            if self.category is not None:
+                group = group + self.category.codes
+        judge = self.judge if judges else None
+        return Votes.count(
+            n_items,
+            self.pairs,
+            tie=self.tie,
+            weight=self.weight,
+            judge=None if judge is None else judge.codes,
+            n_judges=0 if judge is None else len(judge),
+            group=group,
+            covariates=covariates,
+        )
+
+    def of_category(self, number: int) -> Ballots:
+        """Return the votes of one category, without what else they were about."""
+        assert self.category is not None
+        rows = self.category.codes == number
+        tie, weight = (None if values is None else values[rows] for values in (self.tie, self.weight))
+        return Ballots(self.pairs[rows], tie, weight)
+
+    @property
+    def n_categories(self) -> int:
+        """The number of categories, one if votes have none."""
+        return 1 if self.category is None else len(self.category)
+
+
+def _labels_of(labels: Any, n_votes: int, kept: Index, name: str) -> Queries:
+    """Return the labels of the votes that are kept, numbered as they occur."""
+    given = Queries.from_labels(labels, n_votes, name=name)
+    return Queries.from_labels(given.labels[given.codes[kept]], len(kept), name=name)
+
+
+def _machine_judges(judged: Queries, kind: Any, n_votes: int, kept: Index) -> tuple[Index | None, NDArray[Any] | None]:
+    """Return the number of the machine judge of each vote, 0 for human ones, and the labels; None without any."""
+    names = judged.labels.tolist()
+    if isinstance(kind, Mapping):
+        kinds = [kind.get(name, "human") for name in names]
+        for name in set(kind) - set(names):
+            raise InvalidInputError(f"Expected judges of the votes in judge_kind; got {name!r}.")
+    else:
+        given = _labels_of(kind, n_votes, kept, "judge_kind")
+        of_vote, firsts = given.labels[given.codes], np.unique(judged.codes, return_index=True)[1]
+        kinds = of_vote[firsts].tolist()
+        mixed = np.flatnonzero(of_vote != np.array(kinds, dtype=object)[judged.codes])
+        if len(mixed):
+            raise InvalidInputError(f"Expected one kind for each judge; {names[judged.codes[mixed[0]]]!r} has two.")
+    for one in kinds:
+        if one not in ("human", "machine"):
+            raise InvalidInputError(f"Expected 'human' or 'machine' in judge_kind; got {one!r}.")
+    is_machine = np.array([one == "machine" for one in kinds])
+    if is_machine.all():
+        raise InvalidInputError("Expected votes of human judges, which those of machines are compared with; got none.")
+    if not is_machine.any():
+        return None, None
+    return np.where(is_machine, np.cumsum(is_machine), 0)[judged.codes], judged.labels[is_machine]
+
+
+def time_values(time: Any, n_votes: int) -> tuple[Float, bool]:
+    """Return times as numbers, dates as seconds since 1970, and whether they are dates."""
+    values = np.asarray(time)
+    if values.ndim != 1 or len(values) != n_votes:
+        raise InvalidInputError(f"Expected one time for each of {n_votes} votes; got an array of shape {values.shape}.")
+    dated = values.dtype.kind == "M" or (
+        values.dtype.kind in "OUS" and not all(isinstance(one, Real) for one in values)
+    )
+    try:
+        seconds = values.astype("datetime64[us]").astype(np.int64) / 1e6 if dated else values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"Expected numbers or dates such as 2024-05-31 as times; {error}.") from None
+    if not np.isfinite(seconds).all() or (dated and np.isnat(values.astype("datetime64[us]")).any()):
+        raise InvalidInputError("Expected a time for each vote; some are missing. Leave these votes out.")
+    return seconds, dated
+
+
+def time_slices(seconds: Float, n_items: int) -> tuple[Index, Float]:
+    """Return the slice of each vote, and the mean time of each: all times that occur, or 200 bins, or fewer.
+
+    Bins have about as many votes each. The blocks of all slices have 3·10⁷ numbers at most.
+    """
+    limit = int(np.clip(3e7 / n_items**2, 2, 200))
+    times, codes = np.unique(seconds, return_inverse=True)
+    if len(times) > limit:
+        ends = np.unique(np.quantile(seconds, np.arange(1, limit) / limit))
+        codes = np.unique(np.searchsorted(ends, seconds, side="left"), return_inverse=True)[1]
+        times = np.bincount(codes, seconds - times[0]) / np.bincount(codes) + times[0]
+    return codes.ravel().astype(np.int64), times
+
+
 # Vote gaps ------------------------------------------------------------------------------------------------------------
 #
 # Gaps in votes: items that no votes connect, and items that win or lose all of their votes.
@@ -321,6 +554,21 @@ class VoteGaps:
             noun, them = ("item has", "it is") if self.n_without_votes == 1 else ("items have", "they are")
             said.append(f"{self.n_without_votes:,} {noun} no votes: {them} ranked by features only.")
         return said
+
+
+def few_judges(judged: Queries, weight: Float | None) -> list[str]:
+    """Return a note if few judges give most of the votes: one of three or more, or at most one in ten."""
+    sizes = np.sort(np.bincount(judged.codes, weight))[::-1]
+    shares = np.cumsum(sizes) / sizes.sum()
+    number = 1 + int(np.searchsorted(shares, 0.5))
+    if len(sizes) < 3 or number > max(1, len(sizes) // 10):
+        return []
+    gives = "gives" if number == 1 else "give"
+    share = f"{100.0 * shares[number - 1]:.0f} %"
+    return [
+        f"{number:,} of {len(sizes):,} judges {gives} {share} of the votes: scores are mostly "
+        "theirs, and intervals do not know that other judges may see the items otherwise."
+    ]
 
 
 def _some(which: tuple[int, ...], items: NDArray[Any]) -> str:
