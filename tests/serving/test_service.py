@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import html
 import http.client
 import json
 import logging
@@ -276,6 +277,34 @@ def test_it_describes_itself_and_loads_nothing(ask):
     card = ask("GET", "/model?model=named")[1]
     assert (card["class"], card["features"], card["scaled"]) == ("RankRLS", ["size", "age", "price"], True)
     assert ask("GET", "/health") == (200, {"status": "ok", "models": ["named", "numbered", "outputs", "pairs"]})
+
+
+def examples(page):
+    """The requests that the page shows."""
+    shown = re.findall(r"<textarea>(.*?)</textarea>", page)
+    return dict(zip(("/rank", "/compare"), (json.loads(html.unescape(text)) for text in shown), strict=True))
+
+
+def test_the_examples_of_the_page_fit_the_models(ask, folder, tmp_path):
+    shown = examples(ask("GET", "/")[1])
+    assert shown["/rank"]["model"] == "named"
+    assert shown["/compare"]["model"] == "pairs"
+    for path, request in shown.items():
+        assert ask("POST", path, request)[0] == 200
+    table = tmp_path / "table.csv"
+    table.write_text("y,age,stage\n1,30,I\n0,-9,II\n1,50,I\n0,46,II\n")
+    items = kr.data.read_table(table, target="y", missing_values=["-9"])
+    model = kr.RankRLS().fit(items.X, items.y)
+    model.provenance_ = {"preparation": items.preparation.as_data(), "feature_names": list(items.feature_names)}
+    kr.save(model, tmp_path / "table.kr")
+    with service(tmp_path / "table.kr") as one:
+        request = examples(one("GET", "/")[1])["/rank"]
+        assert request["items"] == [{"age": 46.0, "stage": "I"}, {"age": 47.0, "stage": "II"}]
+        assert one("POST", "/rank", request)[0] == 200
+        # A code is a missing cell here too.
+        for cells in ([-9, 46.0], ["-9", None]):
+            scores = one("POST", "/rank", {"items": [{"age": cell, "stage": "I"} for cell in cells]})[1]["scores"]
+            assert scores[0] == scores[1]
 
 
 def test_it_counts_and_logs(ask, caplog):

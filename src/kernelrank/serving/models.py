@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import struct
 import time
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ import numpy as np
 
 from kernelrank.base.text import printable
 from kernelrank.data import TablePreparation
-from kernelrank.data.preparation import CellColumn, PreparedColumn
+from kernelrank.data.preparation import CellColumn, PreparedColumn, codes_pattern
 from kernelrank.errors import InvalidInputError, KernelRankError, MissingExtraError
 from kernelrank.persistence.model_files import column_names, feature_names, final_step, load, provenance
 from kernelrank.report import explain
@@ -63,6 +64,8 @@ class ServedModel:
     def __post_init__(self) -> None:
         known = provenance(self.model).get("preparation")
         self.preparation = None if known is None else TablePreparation.from_data(known)
+        codes = self.preparation.missing_values if self.preparation is not None else ()
+        self.codes = re.compile(codes_pattern(codes), re.IGNORECASE) if codes else None
         self.column_names = column_names(self.model)
         self.feature_names = feature_names(self.model)
         # Columns are found by name before the model sees them, which is to take arrays without a warning.
@@ -73,6 +76,17 @@ class ServedModel:
     def n_features(self) -> int:
         """How many columns of numbers it takes."""
         return int(self.model.n_features_in_)
+
+    def example(self) -> list[Any]:
+        """Return two items that it can rank."""
+        if self.preparation is not None:
+            return [
+                {column.name: _example_cell(column, number) for column in self.preparation.columns}
+                for number in range(2)
+            ]
+        rows = [[float(number + column) for column in range(self.n_features)] for number in range(2)]
+        names = self.feature_names
+        return rows if names is None else [dict(zip(names, row, strict=True)) for row in rows]
 
     def card(self) -> dict[str, Any]:
         """Describe the model, without file paths."""
@@ -94,6 +108,12 @@ class ServedModel:
             "compares": has_posterior(self.model),
             "loaded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.loaded)),
         }
+
+
+def _example_cell(column: PreparedColumn, number: int) -> str | float:
+    if column.levels:
+        return column.levels[number % len(column.levels)]
+    return float(number) if math.isnan(column.fill) else column.fill + number
 
 
 def has_posterior(model: Any) -> bool:
@@ -421,6 +441,7 @@ def items_of_rows(served: ServedModel, rows: Any, what: str = "items") -> Float:
             raise InvalidInputError(
                 f"Expected {served.n_features} numbers for each item; item {number} of {what!r} has {len(row)}."
             )
+    rows = [_without_codes(served, row) for row in rows]
     if not set(map(type, chain.from_iterable(rows))) <= {float, int, type(None)}:
         number = next(i for i, row in enumerate(rows) if not set(map(type, row)) <= {float, int, type(None)})
         raise InvalidInputError(f"Expected numbers; item {number} of {what!r} has something else.")
@@ -430,6 +451,7 @@ def items_of_rows(served: ServedModel, rows: Any, what: str = "items") -> Float:
 def items_of_columns(served: ServedModel, columns: dict[str, list[Any]]) -> Float:
     """Return the items of columns by name, shape (m, n_features); the columns of numbered features by their order."""
     prepared = served.preparation
+    columns = {name: _without_codes(served, cells) for name, cells in columns.items()}
     if prepared is not None and not prepared.only_numbers:
         _check_names(columns, prepared.names)
         return np.hstack([_prepared(column, columns[column.name]) for column in prepared.columns])
@@ -443,6 +465,13 @@ def items_of_columns(served: ServedModel, columns: dict[str, list[Any]]) -> Floa
         if not set(map(type, columns[name])) <= {float, int, type(None)}:
             raise InvalidInputError(f"Expected numbers; the feature {name!r} has something else.")
     return _checked(served, np.column_stack([_numbers(columns[name], name) for name in names]))
+
+
+def _without_codes(served: ServedModel, cells: list[Any]) -> list[Any]:
+    """Return the cells with nulls for the codes of missing cells that the model was fitted with."""
+    if (codes := served.codes) is None:
+        return cells
+    return [None if codes.fullmatch(str(cell).strip()) else cell for cell in cells]
 
 
 def _columns_of(served: ServedModel, rows: list[dict[str, Any]], what: str) -> dict[str, list[Any]]:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kernelrank import __version__
 from kernelrank.base.text import escaped_json
 from kernelrank.errors import InvalidInputError, MissingExtraError
-from kernelrank.serving.models import RefusedRequestError, compared, ranked, read_arrow, read_json
+from kernelrank.serving.models import RefusedRequestError, compared, has_posterior, ranked, read_arrow, read_json
 
 if TYPE_CHECKING:
     from kernelrank.serving.models import ServedModel, ServedModels
@@ -116,37 +116,13 @@ async def _not_found(request: Request, error: Exception) -> Response:  # noqa: A
     return JSONResponse({"error": message}, error.status_code, headers=error.headers)
 
 
-class Service:
-    """What the routes do."""
+class LimitedService:
+    """Requests of limited size and duration, counted and logged by path."""
 
-    def __init__(self, models: ServedModels, limits: ServiceLimits, reload_seconds: float) -> None:
-        self.models = models
+    def __init__(self, limits: ServiceLimits) -> None:
         self.limits = limits
-        self.reload_seconds = reload_seconds
         self.counts = ServiceMetrics()
         self.started = time.time()
-        self._workers = ThreadPoolExecutor(WORKERS, "kernelrank")
-
-    @contextlib.asynccontextmanager
-    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:  # noqa: ARG002
-        """Check the model files for changes while the service runs."""
-        LOG.info("started", extra={"facts": {"models": self.models.names(), "version": __version__}})
-        task = asyncio.create_task(self._reload()) if self.reload_seconds > 0 else None
-        try:
-            yield
-        finally:
-            if task is not None:
-                task.cancel()
-            self._workers.shutdown(wait=False, cancel_futures=True)
-            LOG.info("stopped")
-
-    async def _reload(self) -> None:
-        while True:
-            await asyncio.sleep(self.reload_seconds)
-            try:
-                await asyncio.to_thread(self.models.refresh)
-            except Exception:
-                LOG.exception("the model files could not be checked")
 
     def answering(self, path: str, handler: Handler) -> Handler:
         """Decorate a handler with a time limit, error responses, metrics and a log line."""
@@ -176,7 +152,7 @@ class Service:
 
         return answer
 
-    async def _body(self, request: Request) -> bytes:
+    async def body(self, request: Request) -> bytes:
         """Read a body. What is too long is not kept, and not read for ever."""
         chunks, size, most = [], 0, self.limits.body_bytes
         async for chunk in request.stream():
@@ -192,6 +168,37 @@ class Service:
             message = f"Expected a body of at most {most:,} bytes; got {size:,}{more}."
             raise RefusedRequestError(message, 413, close=bool(more))
         return b"".join(chunks)
+
+
+class Service(LimitedService):
+    """What the routes do."""
+
+    def __init__(self, models: ServedModels, limits: ServiceLimits, reload_seconds: float) -> None:
+        super().__init__(limits)
+        self.models = models
+        self.reload_seconds = reload_seconds
+        self._workers = ThreadPoolExecutor(WORKERS, "kernelrank")
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:  # noqa: ARG002
+        """Check the model files for changes while the service runs."""
+        LOG.info("started", extra={"facts": {"models": self.models.names(), "version": __version__}})
+        task = asyncio.create_task(self._reload()) if self.reload_seconds > 0 else None
+        try:
+            yield
+        finally:
+            if task is not None:
+                task.cancel()
+            self._workers.shutdown(wait=False, cancel_futures=True)
+            LOG.info("stopped")
+
+    async def _reload(self) -> None:
+        while True:
+            await asyncio.sleep(self.reload_seconds)
+            try:
+                await asyncio.to_thread(self.models.refresh)
+            except Exception:
+                LOG.exception("the model files could not be checked")
 
     async def _work(self, work: Callable[[], dict[str, Any]]) -> Response:
         """Read a body and answer it in a thread."""
@@ -221,7 +228,7 @@ class Service:
     async def rank(self, request: Request) -> Response:
         """Rank the items of a query."""
         kind = _content_type(request, ARROW)
-        body = await self._body(request)
+        body = await self.body(request)
 
         def work() -> dict[str, Any]:
             content: dict[str, Any] = _asked(request) if kind in ARROW else read_json(body)
@@ -237,7 +244,7 @@ class Service:
     async def compare(self, request: Request) -> Response:
         """Compare two items."""
         _content_type(request)
-        body = await self._body(request)
+        body = await self.body(request)
 
         def work() -> dict[str, Any]:
             content = read_json(body)
@@ -267,7 +274,7 @@ class Service:
 
     async def docs(self, request: Request) -> Response:  # noqa: ARG002
         """Return the description as a page."""
-        return HTMLResponse(page(description(self.limits.body_bytes), self.models.names()))
+        return HTMLResponse(page(description(self.limits.body_bytes), self.models))
 
 
 def _refusal(status: int, message: str, *, close: bool = False) -> Response:
@@ -361,13 +368,21 @@ def description(body_bytes: int) -> dict[str, Any]:
     return found
 
 
-def page(described: dict[str, Any], models: list[str]) -> str:
-    """Return an HTML page that documents every path, with a form to try it."""
+def page(described: dict[str, Any], models: ServedModels) -> str:
+    """Return an HTML page that documents every path, with a form to try it on the first model that can answer."""
+    served = [models.get(name) for name in models.names()]
+    comparing = [one for one in served if has_posterior(one.model)] or served
+    examples: dict[str, Any] = {}
+    for path, able in (("/rank", served), ("/compare", comparing)):
+        first, second = able[0].example() if able else ({}, {})
+        named = {"model": able[0].name} if len(served) > 1 else {}
+        items = {"items": [first, second], "ids": ["a", "b"]} if path == "/rank" else {"first": first, "second": second}
+        examples[path] = {**named, **items}
     parts = []
     for path, methods in described["paths"].items():
         for method, operation in methods.items():
             body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
-            example = "" if body is None else f"<textarea>{html.escape(json.dumps(body['example']))}</textarea>"
+            example = "" if body is None else f"<textarea>{html.escape(json.dumps(examples[path]))}</textarea>"
             schema = html.escape(json.dumps(operation, indent=2))
             parts.append(
                 f"<h2><code>{method.upper()} {path}</code></h2><p>{html.escape(operation['summary'])}</p>\n"
@@ -377,7 +392,7 @@ def page(described: dict[str, Any], models: list[str]) -> str:
     return string.Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8")).substitute(
         version=html.escape(described["info"]["version"]),
         about=html.escape(described["info"]["description"]),
-        models=html.escape(", ".join(models)),
+        models=html.escape(", ".join(models.names())),
         parts="\n".join(parts),
     )
 
