@@ -188,8 +188,8 @@ def test_values_stay_in_their_range(rows):
             values = measure(y, score, qid=qid).values
         except NothingToCompareError:
             continue
-        lowest = -1 if isinstance(measure, metrics.KendallTau) else 0
-        assert ((values >= lowest) & (values <= 1)).all()
+        lowest, highest = measure.bounds
+        assert ((values >= lowest) & (values <= highest)).all()
 
 
 def test_signed_zeros_are_tied():

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kernelrank.base.arrays import Float, Index, blocks
 from kernelrank.base.labels import Lifetimes, Queries
 from kernelrank.comparisons.censored import CensoredTimes
+from kernelrank.comparisons.entered import EnteredTimes
 from kernelrank.comparisons.preferences import PreferenceGraph
 from kernelrank.comparisons.relative import RelativeScores
 from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons, ScoredQueries
@@ -116,6 +117,10 @@ def _graph_of(cost: Cost, events: Lifetimes | None) -> Callable[..., ScoredCompa
     if cost not in GRAPH_OF_CENSORED_COST:
         known = " or ".join(repr(name) for name in GRAPH_OF_CENSORED_COST)
         raise InvalidInputError(f"Expected cost={known} with censored times; got cost={cost!r}.")
+    if events.entry is not None:
+        if cost != "unit":
+            raise InvalidInputError(f"Expected cost='unit' with entry times; got cost={cost!r}.")
+        return partial(EnteredTimes, event=events.event, entry=events.entry, event_weight=events.weight)
     return partial(GRAPH_OF_CENSORED_COST[cost], event=events.event, event_weight=events.weight)
 
 

@@ -180,6 +180,11 @@ class PreferenceGraph(FactorisedComparisons):
         edges = (pairs >= 0).all(axis=1)
         return type(self)(len(kept), pairs[edges], magnitude=self.magnitude[edges], weight=self.weight[edges])
 
+    def without_pairs(self, held: Index) -> Self:
+        """Drop some preferences; all items stay."""
+        kept = np.delete(np.arange(self.n_pairs), held)
+        return type(self)(self.n_items, self.pairs[kept], magnitude=self.magnitude[kept], weight=self.weight[kept])
+
     def _dense_blocks(self) -> Iterator[tuple[Index, Float]]:
         part = self.parts
         order = np.argsort(part, kind="stable").astype(np.int64)

@@ -88,6 +88,9 @@ class ScoredComparisons(Comparisons):
     """Which scores are times of an event, shape (m,): an item without the event lasts longer than its score. None
     where all scores are what they say."""
 
+    entry: Float | None = None
+    """When each item came under observation, shape (m,): an event is compared with those who had entered before it."""
+
     query_weight: QueryWeight = "pairs"
     """Which units have equal weight: pairs, items or queries."""
 

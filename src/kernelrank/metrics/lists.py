@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from kernelrank.metrics.measure import (
     measure_by,
 )
 from kernelrank.metrics.pairs import sort_segments
+from kernelrank.metrics.risks import PrecisionEffects, average_precision
 
 # Relevance ------------------------------------------------------------------------------------------------------------
 #
@@ -262,6 +263,8 @@ class NDCG(ListMeasure):
     discount : {"log2", "letor"}, default="log2"
         The divisor of the gain at place p: log2(1 + p); or 1 at places 1 and 2 and log2(p) beyond, the rule of
         LETOR's evaluation, which papers on LETOR's data use.
+    short : {"cut", "zero"}, default="cut"
+        How a query with fewer than k items counts: by the items that it has, or 0, as LETOR's evaluation counts it.
     ties, empty
         See `ListMeasure`.
 
@@ -274,6 +277,7 @@ class NDCG(ListMeasure):
     k: int | None = None
     gain: Gain = "exponential"
     discount: Discount = "log2"
+    short: Literal["cut", "zero"] = "cut"
 
     def __post_init__(self) -> None:
         """Raise an error for unknown options."""
@@ -281,6 +285,7 @@ class NDCG(ListMeasure):
         check_cutoff(self.k)
         check_option("gain", self.gain, _GAINS)
         check_option("discount", self.discount, tuple(_DISCOUNTS))
+        check_option("short", self.short, ("cut", "zero"))
 
     @property
     def name(self) -> str:
@@ -291,7 +296,8 @@ class NDCG(ListMeasure):
     def rules(self) -> tuple[str, ...]:
         """The conventions that the number depends on, in words."""
         discount = _DISCOUNTS[self.discount]
-        return (f"gain {self.gain}", *([discount] if discount else []), *super().rules)
+        short = f"queries of fewer than {self.k} items 0" if self.short == "zero" and self.k is not None else ""
+        return (f"gain {self.gain}", *(word for word in (discount, short) if word), *super().rules)
 
     def _values(self, items: JudgedItems) -> FloatArray:
         exponential = self.gain == "exponential"
@@ -304,7 +310,8 @@ class NDCG(ListMeasure):
         found = lists.sums(lists.tied_mean(gain) * discount[lists.position - 1], self.k)
         best = lists.sums(_falling(gain, lists) * discount[lists.position - 1], self.k)
         values = np.zeros(len(lists))
-        np.divide(found, best, out=values, where=best > 0)
+        long_enough = items.queries.sizes >= (self.k or 0) if self.short == "zero" else True
+        np.divide(found, best, out=values, where=(best > 0) & long_enough)
         return self._filled(np.minimum(values, 1.0), best > 0)
 
 
@@ -334,7 +341,7 @@ def ndcg(*scores: Any, **options: Any) -> float | MeasureResult:
         Grades of at least 0, and predicted scores; several outputs are averaged.
     qid, per_query
         As in `pairwise_accuracy`.
-    k, gain, discount, ties, empty
+    k, gain, discount, short, ties, empty
         See `NDCG`.
 
     Returns
@@ -437,6 +444,17 @@ class MeanAveragePrecision(CutBinaryMeasure):
         values = np.zeros(len(lists))
         np.divide(found, R, out=values, where=R > 0)
         return self._filled(np.minimum(values, 1.0), R > 0)
+
+    def _measure(self, items: JudgedItems) -> MeasureResult:
+        """Measure, and keep the effects of the items where one query is measured, without a cutoff."""
+        result = super()._measure(items)
+        if len(result) > 1 or self.k is not None or result.n_left_out:
+            return result
+        relevant = self._relevance(items.y) > 0
+        if not relevant.any():
+            return result
+        effects = average_precision(items.score, relevant).effects
+        return replace(result, components=PrecisionEffects(effects, int(relevant.sum())))
 
 
 def _precision_where_relevant(relevance: FloatArray, lists: RankedLists) -> FloatArray:

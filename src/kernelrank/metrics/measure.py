@@ -18,7 +18,8 @@ from kernelrank.base.results import Result
 from kernelrank.base.validation import check_confidence
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics.intervals import FIXED, UNBOUNDED, Interval, bootstrap_interval, mean_interval
-from kernelrank.metrics.roc import Components, score_interval
+from kernelrank.metrics.risks import PrecisionEffects
+from kernelrank.metrics.roc import Components
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -48,6 +49,8 @@ class Measure(ABC):
     """Whether the pairs of all queries count together, so that the mean is not that of the queries."""
     by_order: ClassVar[bool] = True
     """Whether the value depends on nothing but the order of the predicted scores in a query."""
+    takes_levels: ClassVar[bool] = False
+    """Whether what is measured are predicted levels instead of scores."""
     bounds: ClassVar[tuple[float, float]] = UNBOUNDED
     """The lowest and the highest value that a query can have; an interval never leaves them."""
 
@@ -220,8 +223,9 @@ class MeasureResult(Result):
         The labels of the measured queries.
     left_out : ndarray, shape (n_left_out,)
         The labels of the queries that cannot be measured: one item, all ties, or nothing relevant.
-    components : Components, optional
-        The win rates of the items, where this is the AUC of one query: what its interval is made of.
+    components : Components or PrecisionEffects, optional
+        What the interval is made of where one query was measured: the win rates of the items for the AUC, the effects
+        of the items for the average precision.
     bounds : (float, float)
         The lowest and the highest value that the measure can have, for the interval; infinite if unknown.
 
@@ -239,7 +243,7 @@ class MeasureResult(Result):
     values: FloatArray
     queries: NDArray[Any]
     left_out: NDArray[Any]
-    components: Components | None = None
+    components: Components | PrecisionEffects | None = None
     bounds: tuple[float, float] = UNBOUNDED
 
     @property
@@ -249,7 +253,7 @@ class MeasureResult(Result):
 
     @property
     def has_interval(self) -> bool:
-        """Whether there is an interval: over two queries at least, or of the AUC of one query."""
+        """Whether there is an interval: over two queries, or of the AUC or average precision of one."""
         return len(self) > 1 or self.components is not None
 
     @property
@@ -268,7 +272,8 @@ class MeasureResult(Result):
         """Return an interval of the mean.
 
         For several queries it allows for other queries. For the AUC of one query without weights it uses DeLong's
-        variance in an interval of score type and allows for other items. Both take the predictions as given, and stay
+        variance in an interval of score type, and for the average precision of one query the effects of its items on
+        the log-odds; both allow for other items. All take the predictions as given, and stay
         within the range of the measure.
 
         Parameters
@@ -300,11 +305,7 @@ class MeasureResult(Result):
             raise InvalidInputError(f"Expected method='skewness' or 'bootstrap'; got {method!r}.")
         check_confidence(confidence)
         if len(self) == 1 and self.components is not None:
-            sizes = len(self.components.positive), len(self.components.negative)
-            variance, degrees = self.components.variance()
-            low, high = score_interval(self.mean, variance, confidence, *sizes, degrees)
-            how = f"DeLong's variance over {sizes[0]} and {sizes[1]} items"
-            return Interval(low, high, confidence, f"{how}; {FIXED}")
+            return self.components.interval(self.mean, confidence)
         if method == "bootstrap":
             return bootstrap_interval(self, confidence=confidence, n_resamples=n_resamples, random_state=random_state)
         if len(self) < 2:

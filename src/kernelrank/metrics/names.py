@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from kernelrank.base.arrays import Labels
 from kernelrank.base.labels import event_times
 from kernelrank.errors import InvalidInputError
+from kernelrank.metrics.levels import ChainAccuracy, LevelError, QuadraticWeightedKappa
 from kernelrank.metrics.lists import NDCG, ExpectedReciprocalRank, MeanAveragePrecision, Precision, ReciprocalRank
 from kernelrank.metrics.measure import Measure
 from kernelrank.metrics.pairs import AUC, Disagreement, KendallTau, MagnitudePreservingError, PairwiseAccuracy
@@ -38,6 +39,9 @@ _MEASURES: dict[str, type[Measure]] = {
     "threshold_recall": ThresholdRecall,
     "threshold_f": ThresholdF,
     "concordance": Concordance,
+    "level_error": LevelError,
+    "quadratic_weighted_kappa": QuadraticWeightedKappa,
+    "chain_accuracy": ChainAccuracy,
 }
 _ALIASES = {
     "accuracy": "pairwise_accuracy",
@@ -53,6 +57,8 @@ _ALIASES = {
     "rr": "mrr",
     "reciprocal_rank": "mrr",
     "expected_reciprocal_rank": "err",
+    "qwk": "quadratic_weighted_kappa",
+    "vus": "chain_accuracy",
     "c_index": "concordance",
     "concordance_index": "concordance",
     "harrell": "concordance",
@@ -94,7 +100,7 @@ def get_measure(name: str | Measure, **options: MeasureOption) -> Measure:
     Examples
     --------
     >>> get_measure("ndcg@10", gain="linear")
-    NDCG(empty='skip', ties='average', k=10, gain='linear', discount='log2')
+    NDCG(empty='skip', ties='average', k=10, gain='linear', discount='log2', short='cut')
     >>> print(get_measure("Pairwise-Accuracy"))
     pairwise accuracy
     """

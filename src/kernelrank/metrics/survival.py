@@ -22,7 +22,7 @@ References
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -179,6 +179,8 @@ class Concordance(Measure):
         weight = np.ones(len(lifetimes.time)) if lifetimes.weight is None else lifetimes.weight
         counted = lifetimes.event if self.tau is None else lifetimes.event & (lifetimes.time < self.tau)
         if self.weighting == "uno":
+            if lifetimes.entry is not None:
+                raise InvalidInputError("Uno's concordance does not support entry times; use weighting='harrell'.")
             known = lifetimes if training is None else training
             weight = weight * censoring_weights(lifetimes.time, counted, training=(known.time, known.event)) ** 2
         return np.where(counted, weight, 0.0)
@@ -552,7 +554,11 @@ class ConcordanceDifference(Result):
 
 def _orders(lifetimes: Lifetimes, score: Float, strata: Queries, weight: Float) -> KnownOrders:
     assert lifetimes.weight is not None
-    return KnownOrders.of(lifetimes.time, lifetimes.event, score, strata, weight, lifetimes.weight)
+    of = lifetimes.time, lifetimes.event, score, strata, weight, lifetimes.weight
+    found = KnownOrders.of(*of)
+    if lifetimes.entry is None:
+        return found
+    return found.less(KnownOrders.of(*of, entry=lifetimes.entry))
 
 
 # Concordance sweeps ---------------------------------------------------------------------------------------------------
@@ -578,14 +584,50 @@ class KnownOrders:
     n_pairs: int
     n_tied_scores: int
 
+    def less(self, absent: KnownOrders) -> KnownOrders:
+        """Return the pairs that are not among some others."""
+        return KnownOrders(*(mine - theirs for mine, theirs in zip(astuple(self), astuple(absent), strict=True)))
+
     @classmethod
     def of(
-        cls, time: Float, event: NDArray[np.bool_], score: Float, strata: Queries, weight: Float, event_weight: Float
+        cls,
+        time: Float,
+        event: NDArray[np.bool_],
+        score: Float,
+        strata: Queries,
+        weight: Float,
+        event_weight: Float,
+        entry: Float | None = None,
     ) -> KnownOrders:
         """Sweep over all strata: O(m log m) time, O(m) memory.
 
-        Shapes: time, score, weight, event_weight (m,), event (m,).
+        With entry times, the pairs are those of an event and an item that had not entered before it: the events once
+        more, and beside them every item at its entry.
+
+        Shapes: time, score, weight, event_weight, entry (m,), event (m,).
         """
+        edge = np.where(event, event_weight, 0.0)
+        if entry is None:
+            return cls._swept(time, event, score, strata, weight, edge, edge * weight)
+        m, nothing = len(time), np.zeros(len(time))
+        both = Queries.from_labels(np.tile(strata.codes, 2), 2 * m)
+        times, sides = np.append(time, entry), np.append(event, np.zeros(m, dtype=bool))
+        upper, lower = np.append(nothing, weight), np.append(edge * weight, nothing)
+        found = cls._swept(times, sides, np.tile(score, 2), both, upper, np.append(edge, nothing), lower)
+        right, pairs = (values[:m] + values[m:] for values in (found.right, found.pairs))
+        return replace(found, right=right, pairs=pairs)
+
+    @classmethod
+    def _swept(
+        cls,
+        time: Float,
+        event: NDArray[np.bool_],
+        score: Float,
+        strata: Queries,
+        weight: Float,
+        edge: Float,
+        lower: Float,
+    ) -> KnownOrders:
         by_stratum, bounds = strata.order, strata.bounds
         order = by_stratum[sort_queries(np.ascontiguousarray(time[by_stratum]), bounds)]
         new = _begins(time[order], bounds)
@@ -593,15 +635,14 @@ class KnownOrders:
             order = order[np.argsort(2 * np.cumsum(new) + ~event[order], kind="stable")]
         place = np.empty(len(time), dtype=np.int64)
         place[order] = np.arange(len(time))
-        edge = np.where(event, event_weight, 0.0)[order]
         group = np.cumsum(new | ~event[order] | np.append(True, ~event[order][:-1]))
-        group[edge == 0.0] *= -1  # such an item is never the earlier one of a pair
+        group[edge[order] == 0.0] *= -1  # such an item is never the earlier one of a pair
         rank = _ranks(score, by_stratum, bounds)
         out = np.zeros((2, len(time)))
         sums = np.zeros((2, len(bounds) - 1))
         counts = np.zeros(2, dtype=np.int64)
         tree = np.zeros((2, int(strata.sizes.max(initial=0)) + 1))
-        _sweep(rank[order], group, weight[order], edge * weight[order], bounds, tree, out, sums, counts)
+        _sweep(rank[order], group, weight[order], lower[order], bounds, tree, out, sums, counts)
         return cls(out[0][place], out[1][place], sums[0], sums[1], int(counts[0]), int(counts[1]))
 
 
@@ -665,7 +706,7 @@ def _sweep(
                     out[1, k] += lower[k] * inside
                     sums[0, q] += right
                     sums[1, q] += lower[k] * inside
-                    if weight[k] > 0.0:
+                    if lower[k] > 0.0:
                         counts[0] += int(number)
                         counts[1] += int(up_to_n - below_n)
             for k in range(first, i + 1):
@@ -740,7 +781,13 @@ class KaplanMeier:
 
     @classmethod
     def of(
-        cls, time: Float, event: NDArray[np.bool_], *, weight: Float | None = None, censoring: bool = False
+        cls,
+        time: Float,
+        event: NDArray[np.bool_],
+        *,
+        weight: Float | None = None,
+        censoring: bool = False,
+        entry: Float | None = None,
     ) -> KaplanMeier:
         """Estimate the curve of the events, or that of censoring: O(m log m) time.
 
@@ -751,11 +798,15 @@ class KaplanMeier:
         weight : ndarray, shape (m,), optional
         censoring : bool, default=False
             Whether to estimate how long items stay uncensored.
+        entry : ndarray, shape (m,), optional
+            When each item came under observation: it is at risk after that time only.
         """
         w = np.ones(len(time)) if weight is None else weight
         times, codes = np.unique(time, return_inverse=True)
         events, censored = (np.bincount(codes, weights=w * kind, minlength=len(times)) for kind in (event, ~event))
         at_risk = np.cumsum((events + censored)[::-1])[::-1]
+        if entry is not None:
+            at_risk = at_risk - suffix_sums(entry, w, times)
         falls, exposed = (censored, at_risk - events) if censoring else (events, at_risk)
         kept = 1.0 - np.divide(falls, exposed, out=np.zeros(len(times)), where=falls > 0)
         survival = np.cumprod(np.maximum(kept, 0.0)).astype(np.float64)
@@ -769,6 +820,60 @@ class KaplanMeier:
         """Return the first time that at most half last longer than; infinite if there is none."""
         below = np.flatnonzero(self.survival <= 0.5)
         return float(self.time[below[0]]) if len(below) else float("inf")
+
+
+def suffix_sums(values: Float, weight: Float, at: Float) -> Float:
+    """Return the sums of the weights of the values that are at least as large as some numbers.
+
+    Shapes: values, weight (m,), at (k,); returns (k,).
+    """
+    order = np.argsort(values, kind="stable")
+    sums = np.append(np.cumsum(weight[order][::-1])[::-1], 0.0)
+    found: Float = sums[np.searchsorted(values[order], at, side="left")]
+    return found
+
+
+def horizon_weights(
+    time: Float, event: NDArray[np.bool_], horizon: float, entry: Float | None = None
+) -> tuple[NDArray[np.bool_], Float]:
+    """Return whether each item had the event up to a horizon, and its weight for what is not known.
+
+    An item with the event at t weighs ``m S(t-) / n(t)``, and one under observation after the horizon h
+    ``m S(h) / n(h)``, where S is the Kaplan-Meier curve and n(t) the number under observation at t; others weigh
+    nothing. The weights add up to m. Without entry times they are the inverse probabilities of being uncensored.
+
+    Parameters
+    ----------
+    time : ndarray, shape (m,)
+    event : ndarray of bool, shape (m,)
+    horizon : float
+    entry : ndarray, shape (m,), optional
+
+    Returns
+    -------
+    positive : ndarray of bool, shape (m,)
+    weight : ndarray, shape (m,)
+
+    Examples
+    --------
+    >>> positive, weight = horizon_weights(np.array([1.0, 2.0, 3.0, 4.0]), np.array([True, False, True, True]), 3.5)
+    >>> positive, weight
+    (array([ True, False,  True, False]), array([1. , 0. , 1.5, 1.5]))
+    """
+    curve = KaplanMeier.of(time, event, entry=entry)
+    m, positive = len(time), event & (time <= horizon)
+    beyond = (time > horizon) & (True if entry is None else entry <= horizon)
+    if not beyond.any() or not positive.any():
+        raise InvalidInputError(
+            f"Expected events up to the horizon and items under observation after it; horizon={horizon:g}, and the "
+            f"times go from {time.min():g} to {time.max():g}."
+        )
+    place = np.searchsorted(curve.time, time[positive])
+    weight = np.zeros(m)
+    before = np.append(1.0, curve.survival)
+    weight[positive] = m * before[place] / curve.at_risk[place]
+    weight[beyond] = m * float(curve.at(np.array([horizon]))[0]) / beyond.sum()
+    return positive, weight
 
 
 def censoring_weights(
