@@ -7,20 +7,25 @@ from kernelrank.model_selection.auc_comparison import (
     compare_auc as compare_auc,
     tournament_roc as tournament_roc,
 )
+from kernelrank.model_selection.calibration import CalibratedRanker as CalibratedRanker
 from kernelrank.model_selection.concordance import (
     ConcordanceEstimate as ConcordanceEstimate,
+    RiskCoefficients as RiskCoefficients,
     estimate_concordance as estimate_concordance,
+    risk_coefficients as risk_coefficients,
 )
 from kernelrank.model_selection.holdout import (
     leave_one_out as leave_one_out,
     leave_pair_out as leave_pair_out,
     leave_query_out as leave_query_out,
 )
+from kernelrank.model_selection.kernel_sums import KernelSumRankRLSCV as KernelSumRankRLSCV
 from kernelrank.model_selection.metric_search import (
     MetricRankRLSCV as MetricRankRLSCV,
     MetricRLSClassifierCV as MetricRLSClassifierCV,
     MetricRLSCV as MetricRLSCV,
 )
+from kernelrank.model_selection.ordinal import OrdinalRanker as OrdinalRanker
 from kernelrank.model_selection.permutation import (
     PermutationImportance as PermutationImportance,
     PermutationTest as PermutationTest,
@@ -46,6 +51,8 @@ from kernelrank.model_selection.searches import (
     RLSClassifierCV as RLSClassifierCV,
 )
 from kernelrank.model_selection.transductive import TransductiveRankRLSCV as TransductiveRankRLSCV
+from kernelrank.model_selection.learning_curves import LearningCurve as LearningCurve, learning_curve as learning_curve
+from kernelrank.model_selection.risk import RiskEstimate as RiskEstimate, estimate_risk as estimate_risk
 from kernelrank.selection.curves import (
     SelectionCurve as SelectionCurve,
     SelectionStability as SelectionStability,

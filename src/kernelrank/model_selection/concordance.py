@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
+from sklearn.utils import check_random_state
 
 from kernelrank.base.arrays import Float, Index, is_structured, one_pool
 from kernelrank.base.labels import Lifetimes, Queries, event_times
@@ -20,6 +21,7 @@ from kernelrank.base.results import Estimates, Result
 from kernelrank.base.sklearn_private import num_samples, safe_split
 from kernelrank.base.validation import check_option
 from kernelrank.errors import InvalidInputError, NothingToCompareError
+from kernelrank.estimators import RankRLS
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.metrics import Concordance, ConcordanceResult, Interval
 from kernelrank.model_selection.auc_halves import INTERVALS, trained_share
@@ -99,6 +101,7 @@ def estimate_concordance(
     y: Any,
     *,
     event: Any = None,
+    entry: Any = None,
     qid: Any = None,
     cv: int = 5,
     groups: Any = None,
@@ -122,6 +125,8 @@ def estimate_concordance(
     y : array-like, shape (m,)
         Times, or a structured array of times and events.
     event : array-like of bool, shape (m,), optional
+    entry : array-like, shape (m,), optional
+        When each item came under observation: an event is compared with those who had entered before it.
     qid : sequence, shape (m,), optional
         Strata: items are compared inside a stratum only.
     cv : int, default=5
@@ -168,7 +173,7 @@ def estimate_concordance(
     if verbose:
         return verbosely(estimate_concordance, locals())
     check_option("interval", interval, INTERVALS)
-    m, y = num_samples(X), event_times(y, event)
+    m, y = num_samples(X), event_times(y, event, entry=entry)
     lifetimes = Lifetimes.of(y, n_items=m) if is_structured(y) else Lifetimes(np.asarray(y, float), np.ones(m, bool))
     labels = None if groups is None else Queries.from_labels(groups, m, name="groups").codes
     options = {"cv": cv, "n_jobs": n_jobs, "random_state": random_state}
@@ -248,3 +253,127 @@ def _held_out(
         folds[test], scores[test] = number, held_out
     within = Queries.from_labels(data.qid, m).codes * cv + folds
     return Concordance()(data.y, scores, qid=within, sample_weight=data.sample_weight), scores, folds
+
+
+# Risk coefficients ----------------------------------------------------------------------------------------------------
+#
+# The coefficients of a linear ranker of survival times, as those of a hazard model are read.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RiskCoefficients(Result):
+    """By how much each feature raises the risk, with intervals.
+
+    Parameters
+    ----------
+    names : sequence of str
+    values, low, high : ndarray, shape (n_features,)
+        The change of the risk for one standard deviation of the feature, in standard deviations of the risk; positive
+        where larger values go with earlier events. Features that do not vary have 0.
+    level : float
+        The confidence level.
+    alpha : float
+        The regularisation strength of all fits.
+    """
+
+    names: Sequence[str]
+    values: Float
+    low: Float
+    high: Float
+    level: float
+    alpha: float
+
+    def rows(self, most: int | None = None) -> list[tuple[str, float, float, float]]:
+        """Return name, value and interval of the features, the strongest first."""
+        order = np.argsort(-np.abs(self.values), kind="stable")[:most]
+        return [(str(self.names[k]), float(self.values[k]), float(self.low[k]), float(self.high[k])) for k in order]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {value:+.2f} [{low:+.2f}, {high:+.2f}]" for name, value, low, high in self.rows(5))
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [(name, f"{value:+.2f} [{low:+.2f}, {high:+.2f}]") for name, value, low, high in self.rows()]
+
+    def _chart(self) -> Estimates:
+        return Estimates(self.rows(20), "risk for one standard deviation", 0.0)
+
+    def _columns(self) -> dict[str, Any]:
+        return {"feature": list(self.names), "risk": self.values, "low": self.low, "high": self.high}
+
+
+@one_pool
+def risk_coefficients(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    event: Any = None,
+    qid: Any = None,
+    sample_weight: Any = None,
+    feature_names: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 200,
+    random_state: Any = 0,
+) -> RiskCoefficients:
+    """Return the coefficients of a linear ranker of survival times for one standard deviation, with intervals.
+
+    Parameters
+    ----------
+    estimator : estimator
+        `RankRLSCV` or `RankRLS` with a linear kernel; it is not changed.
+    X : array-like, shape (m, n_features)
+    y : array-like, shape (m,)
+        Times, or a structured array of times and events.
+    event, qid, sample_weight
+        As in `estimate_concordance`.
+    feature_names : sequence of str, optional
+    confidence : float, default=0.95
+    n_resamples : int, default=200
+        How many bootstrap samples of the items are fitted.
+    random_state : int or RandomState, default=0
+
+    Returns
+    -------
+    RiskCoefficients
+
+    Notes
+    -----
+    Alpha is chosen once, on all items; each bootstrap sample is then fitted with it, which takes `n_resamples`
+    trainings. The interval is that of the regularised coefficient, which is smaller than a coefficient without
+    regularisation: it tells how much the coefficient varies from sample to sample, and is no test of a hazard ratio.
+
+    Examples
+    --------
+    >>> from kernelrank import RankRLSCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((150, 2))
+    >>> time = rng.exponential(np.exp(-X[:, 0]))
+    >>> print(risk_coefficients(RankRLSCV(), X, time, event=np.ones(150), feature_names=["stage", "noise"]))
+    stage +0.97 [+0.84, +1.01], noise +0.15 [-0.09, +0.44]
+    """
+    y = event_times(y, event)
+    if not is_structured(y):
+        raise InvalidInputError("Expected times with events: pass event=, or a structured array as y.")
+    X, m = np.asarray(X, dtype=np.float64), num_samples(X)
+    beside = {"qid": qid, "sample_weight": sample_weight}
+    given = {name: np.asarray(values) for name, values in beside.items() if values is not None}
+    fitted = clone(estimator).fit(X, y, **given)
+    alpha = float(getattr(fitted, "alpha_", getattr(fitted, "alpha", np.nan)))
+    if np.ndim(getattr(fitted, "coef_", 0.0)) != 1 or np.isnan(alpha):
+        raise InvalidInputError("Expected a linear model with one output, such as RankRLSCV(); this one has no coef_.")
+    model, values = RankRLS(alpha), _risk_of(fitted.coef_, X)
+    random, drawn = check_random_state(random_state), []
+    for _ in track(range(n_resamples), n_resamples, "resampling coefficients"):
+        rows = random.randint(m, size=m)
+        with suppress(NothingToCompareError):
+            model.fit(X[rows], y[rows], **{name: part[rows] for name, part in given.items()})
+            drawn.append(_risk_of(model.coef_, X[rows]))
+    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    names = [f"x{k}" for k in range(X.shape[1])] if feature_names is None else list(feature_names)
+    return RiskCoefficients(names, values, low, high, confidence, alpha)
+
+
+def _risk_of(coefficients: Float, X: Float) -> Float:
+    """Return the change of the risk for one standard deviation, in standard deviations of the risk."""
+    spread = np.std(X @ coefficients)
+    return -coefficients * X.std(axis=0) / spread if spread > 0 else np.zeros_like(coefficients)

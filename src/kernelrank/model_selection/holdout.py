@@ -244,6 +244,8 @@ def leave_pair_out(
     held-out basis items are removed. RankRLS with ties left out, another cost or unequal item weights is solved pair by
     pair.
 
+    A difference of at most 1e-10 times the true one is a tie: it is what rounding leaves of equal scores.
+
     Examples
     --------
     >>> import numpy as np
@@ -309,14 +311,18 @@ def pairs_held_out(
         return _squeeze_pairs(found, one_output=one_output, one_alpha=values is None)
     listed = DifferingPairs.of(truth) if pairs is None else GivenPairs(pairs, len(truth))
     first, second = listed.items()
-    sets, place_first, place_second = listed.sets(len(truth), labels)
-    if isinstance(held, HoldoutData):
-        scores = held.scores(sets, _alphas(estimator, values))
-    elif held is not None:
-        scores = held.scores(sets, n_jobs=n_jobs)
-    else:
-        scores = refit_scores(estimator, X, np.asarray(y), sets, sample_weight=weight, alphas=values, n_jobs=n_jobs)
-    difference = scores[place_first] - scores[place_second]
+    difference = None
+    if isinstance(held, NestedSearch) and (labels is None or len(labels) == len(truth)):
+        difference = held.differences(listed, n_jobs=n_jobs)
+    if difference is None:
+        sets, place_first, place_second = listed.sets(len(truth), labels)
+        if isinstance(held, HoldoutData):
+            scores = held.scores(sets, _alphas(estimator, values))
+        elif held is not None:
+            scores = held.scores(sets, n_jobs=n_jobs)
+        else:
+            scores = refit_scores(estimator, X, np.asarray(y), sets, sample_weight=weight, alphas=values, n_jobs=n_jobs)
+        difference = scores[place_first] - scores[place_second]
     found = PairHoldout.of(first, second, difference, truth[first] - truth[second], differences=differences)
     return _squeeze_pairs(found, one_output=one_output, one_alpha=values is None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import joblib
@@ -152,8 +153,9 @@ def refit_scores(
     sample_weight: Any = None,
     alphas: Float | None = None,
     n_jobs: int | None = None,
+    read: Callable[[Any, Any], Float] | None = None,
 ) -> Float:
-    """Return the scores of each set by a clone that was trained without it.
+    """Return the scores of each set by a clone that was trained without it; `read` gives those of a model and X.
 
     Shapes: y (m,) or (m, outputs), qid, sample_weight (m,); returns (total, outputs, number of alphas).
     """
@@ -168,7 +170,8 @@ def refit_scores(
         lose_the_basis(sets, np.asarray(estimator.basis))
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
     jobs = (
-        joblib.delayed(_refit_one)(estimator, X, y, held, values, extra, number) for number, held in enumerate(sets)
+        joblib.delayed(_refit_one)(estimator, X, y, held, values, extra, number, read or model_scores)
+        for number, held in enumerate(sets)
     )
     scores = list(track(parallel(jobs), len(sets), f"refitting {type(estimator).__name__}"))
     found = np.concatenate(scores)
@@ -178,7 +181,14 @@ def refit_scores(
 
 
 def _refit_one(
-    estimator: Any, X: Any, y: Any, held: Index, alphas: list[float | None], extra: dict[str, Any], number: int
+    estimator: Any,
+    X: Any,
+    y: Any,
+    held: Index,
+    alphas: list[float | None],
+    extra: dict[str, Any],
+    number: int,
+    read: Callable[[Any, Any], Float],
 ) -> Float:
     """Train without `held` and score it, for each alpha."""
     mask = np.ones(len(y), dtype=bool)
@@ -204,7 +214,7 @@ def _refit_one(
             raise InvalidInputError(
                 f"{type(estimator).__name__} cannot be trained without held-out set {number} ({_listed(held)}): {error}"
             ) from error
-        scores[:, :, column] = _score(model, X_held).reshape(len(held), n_outputs)
+        scores[:, :, column] = read(model, X_held).reshape(len(held), n_outputs)
     return scores
 
 
@@ -229,7 +239,8 @@ def without_basis(estimator: Any, kept: Index) -> Any | None:
     return clone(estimator).set_params(basis=np.searchsorted(kept, left))
 
 
-def _score(model: Any, X: Any) -> Float:
+def model_scores(model: Any, X: Any) -> Float:
+    """Return the scores of a fitted model: its decision function, the risks of its last class, or its predictions."""
     if is_classifier(model) and hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X), dtype=np.float64)
     if is_classifier(model) and hasattr(model, "predict_proba"):
