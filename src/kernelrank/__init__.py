@@ -6,7 +6,7 @@ listed in ``__init__.pyi``.
 
 from kernelrank.base.lazy import late_names
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__, __getattr__, _ = late_names(__name__, __file__)
 
 

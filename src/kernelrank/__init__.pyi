@@ -38,10 +38,13 @@ from kernelrank.exports import export as export
 from kernelrank.features import View as View
 from kernelrank.model_selection import (
     RLSCV as RLSCV,
+    CalibratedRanker as CalibratedRanker,
     CoRankRLSCV as CoRankRLSCV,
+    KernelSumRankRLSCV as KernelSumRankRLSCV,
     MetricRankRLSCV as MetricRankRLSCV,
     MetricRLSClassifierCV as MetricRLSClassifierCV,
     MetricRLSCV as MetricRLSCV,
+    OrdinalRanker as OrdinalRanker,
     QueryKFold as QueryKFold,
     RankRLSCV as RankRLSCV,
     RLSClassifierCV as RLSClassifierCV,
@@ -50,6 +53,8 @@ from kernelrank.model_selection import (
     compare_auc as compare_auc,
     estimate_auc as estimate_auc,
     estimate_concordance as estimate_concordance,
+    estimate_risk as estimate_risk,
+    learning_curve as learning_curve,
     leave_one_out as leave_one_out,
     leave_pair_out as leave_pair_out,
     leave_preferences_out as leave_preferences_out,

@@ -56,6 +56,30 @@ def test_a_path_gives_the_local_model(client, folder, monkeypatch, large):
     close(DaskRankRLS(0.3, client=client).fit(folder / "0.parquet", "score").coef_, first.coef_)
 
 
+def test_features_are_named_and_missing_numbers_imputed_as_in_a_local_fit(client, folder, tmp_path):
+    chosen = {"features": ["x*", "rank"], "exclude": ["x1", "x9"]}
+    expected = RankRLS(0.3).fit(folder, y="score", qid="query", **chosen)
+    model = DaskRankRLS(0.3, client=client).fit(folder, "score", qid="query", **chosen)
+    close(model.coef_, expected.coef_)
+    assert list(model.feature_names_in_) == list(expected.feature_names_in_)
+    with pytest.raises(FileFormatError, match="no column is called 'age'; the columns are x0"):
+        DaskRankRLS(client=client).fit(folder, "score", qid="query", exclude=["age"])
+    holes = pd.DataFrame(X[:, :3], columns=["a", "b", "c"]).assign(score=y, query=qid)
+    holes.loc[::5, "b"] = np.nan
+    holes.to_parquet(tmp_path / "a.parquet", row_group_size=20)
+    expected = RankRLS(0.3).fit(tmp_path / "a.parquet", y="score", qid="query", impute="mean")
+    model = DaskRankRLS(0.3, client=client).fit(tmp_path / "a.parquet", "score", qid="query", impute="mean")
+    close(model.coef_, expected.coef_)
+    close(model.to_local().predict(tmp_path / "a.parquet"), expected.predict(tmp_path / "a.parquet"))
+    search = DaskRankRLSCV([0.3], client=client, cv=2)
+    close(search.fit(tmp_path / "a.parquet", "score", qid="query", impute="mean").coef_, expected.coef_)
+    with pytest.raises(InvalidInputError, match="impute must be 'mean' or None, got 'median'"):
+        model.fit(tmp_path / "a.parquet", "score", qid="query", impute="median")
+    holes.assign(b=np.nan).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InvalidInputError, match="column 'b' has no value: leave it out with exclude"):
+        model.fit(tmp_path / "a.parquet", "score", qid="query", impute="mean")
+
+
 def test_large_files_are_cut_into_row_groups(folder, monkeypatch):
     data, *_ = partitions.read_columns(folder, "score", "query", None)
     assert data.npartitions == 3

@@ -81,7 +81,7 @@ def test_views_without_common_items():
 BAD_VIEWS = {
     "expected at least two views; got 1": ["rbf"],
     "kernel 'gauss' is unknown": ["rbf", "gauss"],
-    "view 1: a view cannot have a precomputed kernel": ["rbf", View("precomputed")],
+    "view 1: Expected one column of a precomputed kernel for each of the 30 items": ["rbf", View("precomputed")],
     "a view has no parameter 'colums'": [{"colums": [0]}, {}],
     "a view is a View, a dict of its parameters or a kernel, got float": ["rbf", 0.5],
     "view 1: a view has the column 3, but the columns go from 0 to 2": ["rbf", View(columns=[3])],

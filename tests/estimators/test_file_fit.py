@@ -6,6 +6,7 @@ import gzip
 import lzma
 import sys
 import threading
+import warnings
 
 import numpy as np
 import polars as pl
@@ -15,8 +16,10 @@ from scipy import sparse
 from kernelrank.data import make_ranking, write_ranking
 from kernelrank.data.readers import StoredRanking, open_stored
 from kernelrank.errors import FileFormatError, InvalidInputError
-from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier
+from kernelrank.estimators import RLS, RankRLS, RankSVM, RLSClassifier, streams
+from kernelrank.estimators.streams import StreamLearner
 from kernelrank.model_selection import RLSCV, RankRLSCV
+from kernelrank.persistence import load, save
 
 X, y, qid = make_ranking(n_queries=15, n_items=(1, 12), n_features=5, n_levels=4, random_state=0)
 X = np.asarray(X)
@@ -135,6 +138,117 @@ def test_without_queries_a_file_is_one_ranking(parquet, tmp_path):
     close(RankRLS(0.3).fit(tmp_path / "plain.svm").coef_, expected)
     with pytest.raises(InvalidInputError, match="the only query was in an earlier batch"):
         RankRLS(0.3, ties="exclude").fit(parquet, "grade")
+
+
+def test_features_are_named_or_left_out(parquet):
+    expected = RankRLS(0.3).fit(X[:, [1, 3]], y, qid=qid)
+    for chosen in (
+        {"features": ["x1", "x3"]},
+        {"exclude": ["x0", "x2", "x4"]},
+        {"features": ["x*"], "exclude": ["x[024]"]},
+    ):
+        model = RankRLS(0.3).fit(parquet, "grade", qid="query", **chosen)
+        close(model.coef_, expected.coef_)
+        assert model.feature_names_in_.tolist() == ["x1", "x3"]
+        close(model.predict(parquet), expected.predict(X[:, [1, 3]]))
+    close(RLS(0.3).fit(parquet, "grade", features=["x1", "x3"]).coef_, RLS(0.3).fit(X[:, [1, 3]], y).coef_)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("rule", ["median", "mean"])
+def test_missing_cells_are_imputed(tmp_path, rule, kind):
+    holes = X.copy()
+    holes[::7, 1], holes[3::5, 4] = np.nan, np.nan
+    frame = pl.DataFrame(holes, schema=NAMES).fill_nan(None).with_columns(grade=pl.Series(y), query=pl.Series(qid))
+    path = tmp_path / f"train.{kind}"
+    frame.write_parquet(path, row_group_size=10) if kind == "parquet" else frame.write_csv(path)
+    fills = np.nanmedian(holes, axis=0) if rule == "median" else np.nanmean(holes, axis=0)
+    filled = np.where(np.isnan(holes), fills, holes)
+    model = RankRLS(0.3).fit(path, "grade", qid="query", impute=rule)
+    close(model.coef_, RankRLS(0.3).fit(filled, y, qid=qid).coef_)
+    close(model.predict(path), filled @ model.coef_)
+    save(model, tmp_path / "model.kr")
+    close(load(tmp_path / "model.kr").predict(path), filled @ model.coef_)
+    with pytest.raises(FileFormatError, match=r"column 'x1': the (value is missing|cell is empty)"):
+        RankRLS(0.3).fit(path, "grade", qid="query")
+    other = frame.with_columns(x0=pl.when(pl.col("x0") > 0).then(pl.col("x0")))
+    other.write_parquet(path) if kind == "parquet" else other.write_csv(path)
+    if rule == "median":
+        with pytest.raises(FileFormatError, match="column 'x0': the value is missing"):
+            model.predict(path)
+    else:
+        assert np.isfinite(model.predict(path)).all()
+
+
+def test_a_column_without_values_cannot_be_imputed(tmp_path):
+    FRAME.with_columns(x2=pl.lit(None, pl.Float64)).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(FileFormatError, match="column 'x2': no row has a value: leave the column out with exclude"):
+        RankRLS().fit(tmp_path / "a.parquet", "grade", qid="query", impute="mean")
+
+
+def test_options_of_files_are_refused_in_memory_and_for_svmlight(svmlight):
+    for option in ({"features": ["x1"]}, {"exclude": ["x1"]}, {"impute": "mean"}, {"checkpoint": "c.kr"}):
+        with pytest.raises(InvalidInputError, match=f"{next(iter(option))} is for files"):
+            RankRLS().fit(X, y, qid=qid, **option)
+        if "checkpoint" not in option:
+            with pytest.raises(InvalidInputError, match="are for files with named columns"):
+                RankRLS().fit(svmlight, **option)
+    with pytest.raises(InvalidInputError, match="impute must be 'median', 'mean' or None, got 'mode'"):
+        RankRLS().fit(svmlight, impute="mode")
+
+
+@pytest.mark.parametrize("name", ["train.parquet", "train.txt"])
+@pytest.mark.parametrize("options", [{}, {"basis": 12, "random_state": 0, **BASIS}], ids=["linear", "basis"])
+def test_a_checkpoint_is_gone_on_from(parquet, svmlight, tmp_path, monkeypatch, name, options):
+    monkeypatch.setattr(streams, "CHECKPOINT_SECONDS", 0)
+    columns = {} if name == "train.txt" else {"y": "grade", "qid": "query"}
+    path, checkpoint, learn, learnt = parquet.with_name(name), tmp_path / "c.kr", StreamLearner._learn_batch, []
+
+    def stop_at_the_third(self, *batch):
+        learnt.append(len(batch[1]))
+        if len(learnt) == 3:
+            raise KeyboardInterrupt
+        learn(self, *batch)
+
+    monkeypatch.setattr(StreamLearner, "_learn_batch", stop_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        RankRLS(0.3, **options).fit(path, **columns, checkpoint=checkpoint)
+    part = load(checkpoint)  # which is a model already
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # it has no names of columns yet
+        assert part.predict(X).shape == y.shape
+    for other, message in (
+        (RLS(0.3, **options), "c.kr is no checkpoint of RLS"),
+        (RankRLS(0.3, cost="unit", **options), "cost='auto' in the first batch and cost='unit' now"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            other.fit(path, **({"y": "grade"} if columns else {}), checkpoint=checkpoint)
+    model = RankRLS(0.3, **options).fit(path, **columns, checkpoint=checkpoint)
+    assert sum(learnt) == len(y) + learnt[2]
+    assert not checkpoint.exists()
+    whole = RankRLS(0.3, **options).fit(path, **columns)
+    np.testing.assert_array_equal(model.predict(path), whole.predict(path))
+    assert vars(model).keys() == vars(whole).keys()
+
+
+def test_a_checkpoint_of_other_items_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(streams, "CHECKPOINT_SECONDS", 0)
+
+    def batches(factor=1.0, stop=15, shift=0):
+        for q in range(stop):
+            if q == 9 and factor == 1.0 and stop == 15 and not shift:
+                raise KeyboardInterrupt
+            yield X[qid == q] * factor, y[qid == q], qid[qid == q] + shift
+
+    with pytest.raises(KeyboardInterrupt):
+        RankRLS().fit_stream(batches(), checkpoint=tmp_path / "c.kr")
+    for other in (batches(2.0), batches(stop=5), batches(shift=100)):
+        with pytest.raises(InvalidInputError, match="the checkpoint of a fit to other items, or in other batches"):
+            RankRLS().fit_stream(other, checkpoint=tmp_path / "c.kr")
+    assert (tmp_path / "c.kr").exists()
+    save(RankRLS().fit(X, y, qid=qid), tmp_path / "c.kr")
+    with pytest.raises(InvalidInputError, match="no checkpoint of RankRLS: give another file"):
+        RankRLS().fit_stream(batches(), checkpoint=tmp_path / "c.kr")
 
 
 def test_regression_from_files(parquet, scattered):

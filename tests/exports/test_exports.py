@@ -360,3 +360,17 @@ def test_a_wide_linear_model_is_no_deep_expression(tmp_path):
     kr.export(model, tmp_path / "score.sql")
     found = _in_sqlite(f"SELECT {(tmp_path / 'score.sql').read_text()} FROM items", X)
     assert relative_error(found[:, 0], model.predict(X)) < 1e-9
+
+
+def test_codes_for_missing_cells_are_refused_but_by_json(tmp_path):
+    """No other format would know that -9 is a missing cell."""
+    model = kr.RankRLS().fit([[30.0], [40.0], [50.0]], [1, 0, 2])
+    preparation = {"missing": "median", "names": ["age"], "kinds": ["number"], "fills": [40.0], "levels": {}}
+    model.provenance_ = {"preparation": {**preparation, "indicators": [], "missing_values": ["-9"]}}
+    for suffix in ("onnx", "sql", "py"):
+        with pytest.raises(
+            InvalidInputError, match=r"fitted with codes for them \(-9\), which the format .* cannot hold"
+        ):
+            kr.export(model, tmp_path / f"model.{suffix}")
+    kr.export(model, tmp_path / "model.json")
+    assert json.loads((tmp_path / "model.json").read_text())["preparation"]["missing_values"] == ["-9"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import dask.array as da
 import numpy as np
@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, Labels, Matrix, RandomStateLike, product
-from kernelrank.base.sklearn_private import HasMethods, Interval, StrOptions, fit_context
+from kernelrank.base.sklearn_private import DocumentationLink, HasMethods, Interval, StrOptions, fit_context
 from kernelrank.comparisons.costs import Cost, Ties
 from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.dask.partitions import (
@@ -85,10 +85,11 @@ FITTED = (
     "n_pairs_",
     "n_features_in_",
     "feature_names_in_",
+    "fill_values_",
 )
 
 
-class DaskLearner(BaseEstimator):
+class DaskLearner(DocumentationLink, BaseEstimator):
     """A `RankRLS` whose training data are on a cluster."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -200,7 +201,7 @@ class DaskLearner(BaseEstimator):
             )
         return learner
 
-    def _keep(self, data: TrainingData, statistics: Statistics, alpha: float) -> Self:
+    def _keep(self, data: TrainingData, statistics: Statistics, alpha: float, fills: Float | None) -> Self:
         """Solve for alpha and store what a local fit would store."""
         partitions: Partitions = data.partitions
         equations = NormalEquations(
@@ -224,6 +225,8 @@ class DaskLearner(BaseEstimator):
         self.n_features_in_ = partitions.n_features
         if partitions.names is not None:
             self.feature_names_in_ = partitions.names
+        if fills is not None:
+            self.fill_values_ = fills
         return self
 
 
@@ -266,7 +269,7 @@ class DaskRankRLS(DaskLearner):
     Attributes
     ----------
     coef_, dual_coef_, X_fit_, basis_, kernel_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, \
-n_features_in_, feature_names_in_
+n_features_in_, feature_names_in_, fill_values_
         As in `RankRLS`.
 
     Notes
@@ -333,6 +336,9 @@ n_features_in_, feature_names_in_
         *,
         qid: Collection | Labels | str | None = None,
         sample_weight: Collection | ArrayLike | str | None = None,
+        features: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+        impute: Literal["mean"] | None = None,
     ) -> Self:
         """Fit to scored items.
 
@@ -348,16 +354,22 @@ n_features_in_, feature_names_in_
             The query of each item: any hashable labels in any order. One query if omitted.
         sample_weight : dask array or series, shape (m,), or str, optional
             Item weights.
+        features, exclude, impute
+            For paths: as in `RankRLS.fit`, but ``impute="median"``.
 
         Returns
         -------
         self
         """
-        learner, partitions = self._learner(), Partitions.of(X, y, qid, sample_weight)
+        columns: Any = {"features": features, "exclude": exclude, "impute": impute}
+        learner, partitions = self._learner(), Partitions.of(X, y, qid, sample_weight, **columns)
         with connected(self.client) as client:
+            fills = None
+            if impute is not None:
+                partitions, fills = partitions.imputed(client)
             data = TrainingData(client, learner, partitions)
             statistics = data.statistics()
-        return self._keep(data, statistics, float(self.alpha))
+        return self._keep(data, statistics, float(self.alpha), fills)
 
     def _alpha(self) -> float:
         return float(self.alpha)
@@ -399,7 +411,7 @@ class DaskRankRLSCV(DaskLearner):
     cv_results_ : dict
         Every alpha with its scores, as in scikit-learn's `GridSearchCV`. A fold without a pair has NaN.
     coef_, dual_coef_, X_fit_, basis_, kernel_, solver_, n_iter_, n_queries_, n_idle_queries_, n_pairs_, \
-n_features_in_, feature_names_in_
+n_features_in_, feature_names_in_, fill_values_
         As in `RankRLS`, of the model for `alpha_` and all data.
 
     Warns
@@ -475,6 +487,9 @@ n_features_in_, feature_names_in_
         *,
         qid: Collection | Labels | str | None,
         sample_weight: Collection | ArrayLike | str | None = None,
+        features: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+        impute: Literal["mean"] | None = None,
     ) -> Self:
         """Choose alpha and fit to scored items.
 
@@ -482,14 +497,20 @@ n_features_in_, feature_names_in_
         ----------
         X, y, qid, sample_weight
             As in `DaskRankRLS.fit`; folds need qid.
+        features, exclude, impute
+            For paths: as in `RankRLS.fit`, but ``impute="median"``.
 
         Returns
         -------
         self
         """
         given = None if is_auto(self.alphas) else AlphaGrid.given(self.alphas)
-        learner, partitions = self._learner(), Partitions.of(X, y, qid, sample_weight)
+        columns: Any = {"features": features, "exclude": exclude, "impute": impute}
+        learner, partitions = self._learner(), Partitions.of(X, y, qid, sample_weight, **columns)
         with connected(self.client) as client:
+            fills = None
+            if impute is not None:
+                partitions, fills = partitions.imputed(client)
             data = TrainingData(client, learner, partitions)
             statistics = data.statistics(int(self.cv))
             grid = given or AlphaGrid.around(data.alpha_scale(statistics), whole=True)
@@ -498,7 +519,7 @@ n_features_in_, feature_names_in_
         found = Measured(np.nanmean(splits, axis=0), np.nanstd(splits, axis=0), splits, None)
         candidates = Candidates([{}], per_target=False)
         candidates.search(grid, lambda _: found)
-        self._keep(data, statistics, float(candidates.alpha))
+        self._keep(data, statistics, float(candidates.alpha), fills)
         self.alpha_ = float(candidates.alpha)
         self.alphas_ = candidates.alphas
         self.best_score_ = candidates.score

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import math
 import os
 import sys
@@ -20,7 +21,7 @@ from distributed import Client, LocalCluster, get_client, progress
 from numpy.typing import ArrayLike, NDArray
 
 from kernelrank.base.arrays import Labels, Matrix
-from kernelrank.base.validation import is_path
+from kernelrank.base.validation import is_path, refuse_file_options
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -63,16 +64,25 @@ class Partitions:
         y: Collection | ArrayLike | str | None,
         qid: Collection | Labels | str | None = None,
         weight: Collection | ArrayLike | str | None = None,
+        *,
+        features: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+        impute: str | None = None,
     ) -> Partitions:
         """Read Dask arrays and data frames; nothing is computed.
 
         Shapes: X (m, n_features), y (m,) or (m, n_outputs), qid, weight (m,).
         """
+        if impute not in (None, "mean"):
+            raise InvalidInputError(
+                f"impute must be 'mean' or None, got {impute!r}: a median needs all values of a column in one place"
+            )
         if y is None:
             raise InvalidInputError("this estimator requires y to be passed, but the target y is None")
         if is_path(X):
-            items, *beside = read_columns(X, y, qid, weight)
+            items, *beside = read_columns(X, y, qid, weight, features, exclude)
             return replace(cls._of_collections(items, *beside), X=_in_column_groups(items))
+        refuse_file_options(features=features, exclude=exclude, impute=impute)
         return cls._of_collections(X, y, qid, weight)
 
     @classmethod
@@ -105,6 +115,17 @@ class Partitions:
             n_outputs,
             one_output,
         )
+
+    def imputed(self, client: Client) -> tuple[Partitions, NDArray[np.float64]]:
+        """Replace missing numbers by the mean of their column; return the means too. They take one more reading."""
+        totals, counts = zip(*gathered(client, *self.each(_known_sums, ("X",))), strict=True)
+        known = np.sum(counts, axis=0)
+        if not known.all():
+            name = f"column {self.names[np.argmin(known)]!r}" if self.names is not None else "a column"
+            raise InvalidInputError(f"{name} has no value: leave it out with exclude")
+        means = np.sum(totals, axis=0) / known
+        options: dict[str, Any] = {"meta": (None, object), "enforce_metadata": False}
+        return replace(self, X=self.X.map_partitions(_with_means, means, **options)), means
 
     def counted(self) -> Partitions:
         """Return what the items are counted by: where they have labels, scores need not be read for that."""
@@ -213,7 +234,12 @@ BLOCKSIZE = "64MiB"
 
 
 def read_columns(
-    path: str | os.PathLike[str], y: object, qid: object, weight: object
+    path: str | os.PathLike[str],
+    y: object,
+    qid: object,
+    weight: object,
+    features: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
 ) -> tuple[dd.DataFrame, dd.Series, dd.Series | None, dd.Series | None]:
     """Return the columns of Parquet files as Dask data frames and series; no row is read.
 
@@ -241,9 +267,30 @@ def read_columns(
         for name, dtype in data.dtypes.items()
         if getattr(dtype, "kind", "O") in "biuf" and name not in (y, qid, weight)
     ]
+    unwanted = [name for pattern in exclude for name in _matching(pattern, known, path)]
+    wanted = names if features is None else [name for one in features for name in _matching(one, known, path)]
+    names = [name for name in dict.fromkeys(wanted) if name in names and name not in unwanted]
     if not names:
         raise FileFormatError("no numeric column is left for the features", os.fspath(path))
     return data[names], data[y], None if qid is None else data[qid], None if weight is None else data[weight]
+
+
+def _matching(pattern: str, known: list[str], path: str | os.PathLike[str]) -> list[str]:
+    """Return the columns with a name, or with one that matches a pattern such as gene*."""
+    found = [pattern] if pattern in known else fnmatch.filter(known, pattern)
+    if not found:
+        raise FileFormatError(f"no column is called {pattern!r}; the columns are {', '.join(known)}", os.fspath(path))
+    return found
+
+
+def _known_sums(_: int, X: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the sum and the number of the values of each column that are not missing."""
+    return np.nansum(X, axis=0, dtype=np.float64), np.count_nonzero(~np.isnan(X), axis=0)
+
+
+def _with_means(X: NDArray[Any], means: NDArray[np.float64]) -> NDArray[Any]:
+    """Replace missing numbers."""
+    return np.where(np.isnan(X), means.astype(X.dtype), X)
 
 
 def _in_column_groups(X: dd.DataFrame) -> Frame:

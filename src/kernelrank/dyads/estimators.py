@@ -13,7 +13,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from kernelrank.base.arrays import Float, Index, ItemsLike, Matrix, blocks, is_sparse, product
-from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
+from kernelrank.base.sklearn_private import DocumentationLink, Interval, StrOptions, fit_context
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.dyads.problem import (
     DyadicProblem,
@@ -50,7 +50,7 @@ SIDE_CONSTRAINTS: dict[str, list[Any]] = {
 POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
-class DyadicLearner(BaseEstimator):
+class DyadicLearner(DocumentationLink, BaseEstimator):
     """Minimises the squared errors of dyads, or of their differences, and a norm; a subclass says which, and fits."""
 
     __metadata_request__fit: ClassVar = {"X_rows": UNUSED, "X_columns": UNUSED}

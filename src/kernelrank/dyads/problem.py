@@ -32,7 +32,7 @@ from kernelrank.base.validation import check_items
 from kernelrank.comparisons.scatter import shift_queries
 from kernelrank.comparisons.scored import QueryWeight, pair_weight
 from kernelrank.errors import InvalidInputError, NothingToCompareError
-from kernelrank.kernels import Kernel, takes_sparse
+from kernelrank.kernels import Kernel, takes_objects, takes_sparse
 from kernelrank.kernels.kernel import ADVICE, COMPUTED_DIGITS, check_symmetric
 from kernelrank.solvers.precision import EPSILON
 
@@ -461,7 +461,7 @@ def check_side(learner: BaseEstimator, X: ItemsLike, side: str, kernel: Kernel, 
             carrier.feature_names_in_ = getattr(learner, f"feature_names_{side}_in_")
     formats = ("csr", "csc") if takes_sparse(kernel.metric) else False
     try:
-        items = check_items(carrier, X, reset=reset, formats=formats)
+        items = check_items(carrier, X, reset=reset, formats=formats, objects=takes_objects(kernel.metric))
         if reset and kernel.precomputed:
             check_symmetric(items)
     except ValueError as error:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernelrank.base.arrays import Float, Index, Matrix, one_pool, product
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track, verbose_progress
-from kernelrank.base.sklearn_private import Interval, StrOptions, num_samples
+from kernelrank.base.sklearn_private import DocumentationLink, Interval, StrOptions, num_samples
 from kernelrank.base.validation import FilePath, check_items, is_path, mapped, refuse_infinite
 from kernelrank.comparisons import Comparisons, ItemScores, ScoredQueries
 from kernelrank.comparisons.costs import OutputGraph
@@ -50,6 +50,7 @@ from kernelrank.kernels import (
     MetricLike,
     check_precomputed,
     metric_root,
+    takes_objects,
     takes_sparse,
 )
 from kernelrank.solvers import SOLVER_NAMES, Cholesky, Solution, Solver, get_solver
@@ -158,7 +159,7 @@ def is_fitted_state(name: str) -> bool:
     return name.endswith("_") or name == "_stream"
 
 
-class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
+class KernelLearner(DocumentationLink, CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
     """Minimises ``‖N - Mᵀ f‖² + alpha ‖f‖²`` for graphs that a subclass makes of its training data."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -284,7 +285,10 @@ class KernelLearner(CallbackSupportMixin, MultiOutputMixin, BaseEstimator):
         kernel = self._kernel_of_parameters() if reset else self._kernel()
         formats = ("csr", "csc") if takes_sparse(kernel.metric) else False
         finite = finite or not kernel.linear or self.basis is not None
-        X = check_items(self, X, reset=reset, formats=formats, least=least if reset else 1, finite=finite)
+        objects = takes_objects(kernel.metric)
+        X = check_items(
+            self, X, reset=reset, formats=formats, least=least if reset else 1, finite=finite, objects=objects
+        )
         if reset:
             self._fix_kernel(X)
         if reset and kernel.precomputed:
@@ -550,6 +554,7 @@ def _open(
         features=None if names is None else [str(name) for name in names],
         n_features=learner.n_features_in_,
         needs_target=needs_target,
+        impute=getattr(learner, "fill_values_", None),
     )
 
 

@@ -25,8 +25,8 @@ from kernelrank.estimators.base import FitProgress, KernelLearner, check_alphas,
 from kernelrank.estimators.tasks import Ranker, has_two_levels
 from kernelrank.estimators.unscored import Agreement, UnscoredItems
 from kernelrank.features import basis_stream, choose_basis, kernel_scores
-from kernelrank.features.views import JointRows, View, ViewMap
-from kernelrank.kernels import GammaLike, Kernel, KernelLike, takes_sparse
+from kernelrank.features.views import JointRows, View, ViewMap, basis_columns
+from kernelrank.kernels import GammaLike, Kernel, KernelLike, takes_objects, takes_sparse
 from kernelrank.solvers import Cholesky, Spectral
 from kernelrank.solvers.direct import NormalEquations, Spectrum
 from kernelrank.solvers.precision import check_energy, check_finite, one_warning
@@ -124,7 +124,10 @@ class ViewRanker(Ranker):
         if reset:
             self.kernels_ = [kernel.copied() for kernel in self._view_kernels()]
         formats = ("csr",) if all(takes_sparse(kernel.metric) for kernel in self.kernels_) else False
-        return check_items(self, X, reset=reset, formats=formats, least=least if reset else 1, finite=finite)
+        objects = all(takes_objects(kernel.metric) for kernel in self.kernels_)
+        return check_items(
+            self, X, reset=reset, formats=formats, least=least if reset else 1, finite=finite, objects=objects
+        )
 
     def _settled(self, X: object, *, qid: object = None, sample_weight: object = None) -> Self:  # noqa: ARG002
         """Return a copy that is not fitted: each view draws its own basis, and has the gamma of that basis."""
@@ -170,6 +173,8 @@ class ViewRanker(Ranker):
                 given = self.basis if view.basis is None else view.basis
                 items = self._check_basis(given) if basis is None else data.take(basis)
                 columns = view.column_numbers(self.n_features_in_, None if names is None else list(names))
+                if self.kernels_[number].precomputed:
+                    columns = basis_columns(columns, basis, self.n_features_in_, data.pool_size)
                 seen = items if columns is None else items[:, columns]
                 self.kernels_[number] = self.kernels_[number].fixed(seen, self.random_state)
                 maps.append(ViewMap.of(self.kernels_[number], columns, items))
@@ -227,7 +232,7 @@ class ViewRanker(Ranker):
         check_finite(w)
         dual = [view.map.coefficients(w[part]) for view, part in zip(views, agreement.parts, strict=True)]
         self.dual_coef_ = [b[:, 0] if data.one_output else b for b in dual]
-        self.X_fit_ = [view.items for view in views]
+        self.X_fit_ = [None if view.kernel.precomputed else view.items for view in views]
         self.basis_ = bases
         self.columns_ = [view.columns for view in views]
         disagreement = agreement.disagreement(w)
@@ -288,7 +293,8 @@ class CoRankRLS(ViewRanker):
         views are learnt one by one, and unscored items are not needed.
     views : int or list of View, dict or kernel, default=2
         A number of views that differ only in their basis; or a list with a `View`, a dict of its parameters, or a
-        kernel for each view. At least two.
+        kernel for each view. At least two. A view with precomputed kernels has a column of X for each item, scored and
+        unscored: two such views take ``X = np.hstack([K_1, K_2])``, and `predict` the kernels of new items with these.
     basis : int, "all", sequence of int or None, default=None
         The basis of views without one of their own: a number of items, drawn from the scored and the
         unscored items, without items in common between views as far as possible; or the numbers of the items, as
@@ -310,7 +316,7 @@ class CoRankRLS(ViewRanker):
     ----------
     dual_coef_ : list of ndarray, each of shape (r,) or (r, n_outputs)
         The coefficients of the basis items of each view.
-    X_fit_ : list of array or sparse matrix, each of shape (r, n)
+    X_fit_ : list of array or sparse matrix, each of shape (r, n), or None where a kernel is precomputed
         The basis items of each view, with the columns that it sees.
     basis_ : list of ndarray of int, or None where a view has brought its basis items
         Their numbers. With ``X_unscored`` the scored items are numbered first and the unscored ones after them; of a
@@ -320,7 +326,7 @@ class CoRankRLS(ViewRanker):
     gamma_ : list of float or None
         The gamma of each kernel, as in `RankRLS`; a rule is applied to the basis items of the view.
     columns_ : list of ndarray of int or None
-        The columns that each view sees; None for all.
+        The columns that each view sees; None for all. Of a precomputed kernel, those of the basis items.
     disagreement_ : float, or ndarray of shape (n_outputs,)
         The mean of ``((f_v(i) - f_v(j)) - (f_u(i) - f_u(j)))²`` over pairs of views and pairs inside unscored queries;
         NaN without unscored items.

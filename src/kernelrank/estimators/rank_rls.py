@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
 
 from kernelrank.base.sklearn_private import StrOptions, fit_context
-from kernelrank.base.validation import is_path, mapped, scores_or_times
+from kernelrank.base.validation import FilePath, is_path, mapped, refuse_file_options, scores_or_times
 from kernelrank.comparisons.costs import COSTS, TIES, CostOption, Ties
 from kernelrank.comparisons.scored import QUERY_WEIGHTS, QueryWeight
 from kernelrank.errors import InvalidInputError
@@ -33,7 +33,8 @@ class RankRLS(PreferencePosterior, Ranker, StreamLearner):
         pairs need a larger alpha.
     kernel : str, callable or kernel object, default="linear"
         What scikit-learn's `pairwise_kernels` takes, "gaussian" (the same as "rbf"), "precomputed", a function of two
-        rows, or a scikit-learn Gaussian-process kernel object.
+        rows, or a scikit-learn Gaussian-process kernel object. With a function, X may also be a list, or an object
+        array, of strings, sets or anything else that the function compares.
     gamma : float, "scale", "median" or None, default=None
         Parameter of the kernels that have it. None is ``1 / n_features``, the default of scikit-learn's kernels (one
         for "chi2"); "scale" is ``1 / (n_features * X.var())``, as in `SVC`; "median" is one over the median squared
@@ -108,6 +109,8 @@ class RankRLS(PreferencePosterior, Ranker, StreamLearner):
 preference_count_
         What `compare` and `covariance` need after `fit_pairs`: the factor of the precision of up to 2,000 coefficients,
         or the pairs that were compared, from which a full kernel makes it at the first call.
+    fill_values_ : ndarray, shape (n_features,)
+        What a missing number of a file becomes, after a fit to a file with `impute`; NaN for columns that lacked none.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         As in scikit-learn.
@@ -136,7 +139,7 @@ preference_count_
     1.0
     """
 
-    __metadata_request__fit: ClassVar = {"qid": True, "event": True}
+    __metadata_request__fit: ClassVar = {"qid": True, "event": True, "entry": True}
     __metadata_request__score: ClassVar = {"qid": True, "event": True}
     _takes_events = True
 
@@ -181,7 +184,12 @@ preference_count_
         qid: Any = None,
         sample_weight: Any = None,
         event: Any = None,
+        entry: Any = None,
         queries: QueryMode = "whole",
+        features: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+        impute: Literal["median", "mean"] | None = None,
+        checkpoint: FilePath | None = None,
     ) -> Self:
         r"""Fit to scored items, in memory or in a file, or to times that may be censored.
 
@@ -203,10 +211,21 @@ preference_count_
             Whether the event, such as death, happened at the time in y. Otherwise the time is censored: the
             item is only known to last longer. y may also be a structured array of events and
             times, or a data frame with both as columns. Two columns of a plain array are two outputs.
+        entry : array-like, shape (m,), optional
+            When each item came under observation (left truncation): an event is compared with those who had entered
+            before it. At most twice the time of a fit without; leaving items out refits, or takes whole strata.
             Not for files.
         queries : {"whole", "mergeable"}, default="whole"
             For files: "whole" if the rows of each query are contiguous (otherwise an error is raised), "mergeable" if
             they may be anywhere, which takes r² numbers of memory for each query.
+        features, exclude : sequence of str
+            For files with named columns: the features, or the columns not to use; ``gene*`` means all that begin with
+            gene.
+        impute : {"median", "mean"}, optional
+            For files with named columns: what a missing number becomes. It is learnt in one more reading, and applied
+            to files that `predict` takes. Missing numbers are an error otherwise.
+        checkpoint : path, optional
+            For files: as in `fit_stream`.
 
         Returns
         -------
@@ -237,14 +256,16 @@ preference_count_
         """
         X = mapped(X)
         if is_path(X):
-            if event is not None:
+            if event is not None or entry is not None:
                 raise InvalidInputError(
                     "event is not supported when X is a path: an event is compared with items of later batches. Read "
                     "the file into memory."
                 )
-            fit_file(self, X, y, qid, sample_weight, queries)
+            columns: Any = {"features": features, "exclude": exclude, "impute": impute}
+            fit_file(self, X, y, qid, sample_weight, queries, **columns, checkpoint=checkpoint)
             return self
-        y, qid = scores_or_times(mapped(y), event), mapped(qid)
+        refuse_file_options(features=features, exclude=exclude, impute=impute, checkpoint=checkpoint)
+        y, qid = scores_or_times(mapped(y), event, entry), mapped(qid)
         X = self._check_items(X, reset=True, finite=False)
         graphs, one_output = self._compare(X, y, qid, sample_weight)
         return self._fit(X, graphs, self._progress(X, y), one_output=one_output, finite=False)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from kernelrank.base.sklearn_private import fit_context
-from kernelrank.base.validation import is_path, mapped
+from kernelrank.base.validation import FilePath, is_path, mapped, refuse_file_options
 from kernelrank.estimators.base import KernelLearner, keep_parameters, whole_or_not_at_all
 from kernelrank.estimators.streams import StreamLearner, fit_file
 from kernelrank.estimators.tasks import Classifier, Regressor
@@ -76,7 +76,18 @@ class RLS(Regressor, StreamLearner):
 
     @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit(self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        features: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+        impute: Literal["median", "mean"] | None = None,
+        checkpoint: FilePath | None = None,
+    ) -> Self:
         """Fit to scored items, in memory or in a file.
 
         Parameters
@@ -90,6 +101,8 @@ class RLS(Regressor, StreamLearner):
             checked.
         sample_weight : array-like, shape (m,), optional
             Item weights.
+        features, exclude, impute, checkpoint
+            For files: as in `RankRLS.fit`.
 
         Returns
         -------
@@ -97,8 +110,10 @@ class RLS(Regressor, StreamLearner):
         """
         X = mapped(X)
         if is_path(X):
-            fit_file(self, X, y, qid, sample_weight, "whole")
+            columns: Any = {"features": features, "exclude": exclude, "impute": impute}
+            fit_file(self, X, y, qid, sample_weight, "whole", **columns, checkpoint=checkpoint)
             return self
+        refuse_file_options(features=features, exclude=exclude, impute=impute, checkpoint=checkpoint)
         y, qid = mapped(y), mapped(qid)
         X = self._check_items(X, reset=True, finite=False)
         graphs, one_output = self._compare(X, y, qid, sample_weight)

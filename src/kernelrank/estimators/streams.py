@@ -10,11 +10,13 @@ A query that continues in a later batch changes the weights of its earlier pairs
 
 from __future__ import annotations
 
+import hashlib
 import os
+import time
 import warnings
-from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
-from contextlib import closing
-from copy import deepcopy
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -23,6 +25,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
+from kernelrank import persistence
 from kernelrank.base.arrays import Float, Matrix
 from kernelrank.base.labels import Queries
 from kernelrank.base.progress import track
@@ -33,7 +36,7 @@ from kernelrank.comparisons.costs import OutputGraph, resolved_cost
 from kernelrank.comparisons.moments import QueryMoments
 from kernelrank.comparisons.scored import QueryWeight
 from kernelrank.data.letor import Ranking, refuse_side_queries
-from kernelrank.data.readers import StoredRanking, open_stored
+from kernelrank.data.readers import StoredRanking, StoredTable, open_stored
 from kernelrank.errors import InvalidInputError, LostDigitsWarning, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner, is_fitted_state, whole_or_not_at_all
 from kernelrank.features import ColumnFeatures, KernelMap, ReducedSet
@@ -118,7 +121,9 @@ class StreamLearner(KernelLearner):
     @available_if(_can_begin)
     @fit_context(prefer_skip_nested_validation=True)
     @whole_or_not_at_all
-    def fit_stream(self, batches: Iterable[Any], *, queries: QueryMode = "whole") -> Self:
+    def fit_stream(
+        self, batches: Iterable[Any], *, queries: QueryMode = "whole", checkpoint: FilePath | None = None
+    ) -> Self:
         """Fit to batches of data that do not fit into memory together.
 
         Parameters
@@ -128,6 +133,10 @@ class StreamLearner(KernelLearner):
             qid are ignored.
         queries : {"whole", "mergeable"}, default="whole"
             As in `partial_fit`.
+        checkpoint : path, optional
+            A model file to which the statistics are written every two minutes. If it exists, the fit goes on from
+            there: batches that were learnt are read, compared with what was learnt, and passed over. It is removed at
+            the end.
 
         Returns
         -------
@@ -152,26 +161,41 @@ class StreamLearner(KernelLearner):
         True
         """
         self._clear()
-        self._learn_batches(batches, queries, None, "batches", lambda number: f"batch {number}")
-        self._solve_stream()
+        saved = Checkpoint.opened(checkpoint, self)
+        self._learn_batches(batches, queries, None, "batches", lambda number: f"batch {number}", saved)
         return self
 
     def _learn_batches(
-        self, batches: Iterable[Any], mode: QueryMode, total: int | None, noun: str, place: Callable[[int], str]
+        self,
+        batches: Iterable[Any],
+        mode: QueryMode,
+        total: int | None,
+        noun: str,
+        place: Callable[[int], str],
+        saved: Checkpoint | None,
     ) -> None:
-        """Add the statistics of all batches; a terminal shows a bar."""
+        """Add the statistics of all batches, and solve; a terminal shows a bar."""
         number = -1
         # Closed, not collected: after Ctrl-C the traceback keeps this frame, and a bar would go on drawing.
         learning = track(batches, total, f"learning {noun}", size=lambda batch: num_samples(batch[0]), noun="rows")
         with closing(learning):
             for number, batch in enumerate(learning):
                 X, y, qid = (*batch[:3], None)[:3]
+                if saved is not None and saved.covers(X, y, qid):
+                    continue
                 try:
                     self._learn_batch(X, y, qid, None, mode)
                 except InvalidInputError as error:
                     raise InvalidInputError(f"{place(number)}: {error}") from error
+                if saved is not None:
+                    saved.write_in_time(self)
         if number < 0:
             raise InvalidInputError("the stream is empty: expected at least one batch")
+        if saved is not None:
+            saved.refuse_more()
+        self._solve_stream()
+        if saved is not None:
+            Path(saved.path).unlink(missing_ok=True)
 
     @available_if(_can_go_on)
     @whole_or_not_at_all
@@ -638,6 +662,76 @@ def _same(first: Any, second: Any) -> bool:
     return first is second or bool(first == second)
 
 
+# Checkpoint -----------------------------------------------------------------------------------------------------------
+#
+# The statistics of a long fit in a model file, from which the same fit goes on.
+
+CHECKPOINT_SECONDS = 120.0
+"""How often a checkpoint is written."""
+
+
+@dataclass
+class Checkpoint:
+    """How many rows were learnt when it was written, and a hash of them."""
+
+    path: FilePath
+    n_saved: int = 0
+    digest_saved: str = ""
+    n_rows: int = 0
+    digest: str = ""
+    written: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def opened(cls, path: FilePath | None, learner: StreamLearner) -> Checkpoint | None:
+        """Give the learner the state of a checkpoint, if there is one."""
+        if path is None or not os.path.exists(path):
+            return None if path is None else cls(path)
+        model = persistence.load(path)
+        record = persistence.provenance(model).get("checkpoint")
+        if record is None or type(model) is not type(learner):
+            raise InvalidInputError(
+                f"{os.fspath(path)} is no checkpoint of {type(learner).__name__}: give another file for the checkpoint"
+            )
+        learner.__dict__.update({name: value for name, value in vars(model).items() if is_fitted_state(name)})
+        del learner.provenance_
+        learner._learnt().check_parameters(learner.get_params(deep=False))
+        return cls(path, record["rows"], record["digest"])
+
+    def covers(self, X: Any, y: Any, qid: Any) -> bool:
+        """Return whether a batch was learnt before the checkpoint was written; other items than then are an error."""
+        hashed = hashlib.sha256(self.digest.encode())
+        parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
+        for part in (*parts, y, np.asarray(qid).astype(str)):
+            hashed.update(np.ascontiguousarray(part).view(np.uint8).data)
+        self.n_rows, self.digest = self.n_rows + num_samples(X), hashed.hexdigest()
+        if self.n_rows == self.n_saved and self.digest != self.digest_saved:
+            self._refuse()
+        return self.n_rows <= self.n_saved
+
+    def refuse_more(self) -> None:
+        """Raise an error if more rows were learnt than there are now."""
+        if self.n_rows < self.n_saved:
+            self._refuse()
+
+    def _refuse(self) -> None:
+        raise InvalidInputError(
+            f"{os.fspath(self.path)} is the checkpoint of a fit to other items, or in other batches: remove it to "
+            "begin again"
+        )
+
+    def write_in_time(self, learner: StreamLearner) -> None:
+        """Write the statistics, if the last time is long enough ago."""
+        if time.monotonic() < self.written + CHECKPOINT_SECONDS:
+            return
+        model = copy(learner)
+        with warnings.catch_warnings(), suppress(NothingToCompareError):
+            warnings.simplefilter("ignore", LostDigitsWarning)
+            model._solve_stream()
+            model.provenance_ = {"checkpoint": {"rows": self.n_rows, "digest": self.digest}}
+            persistence.save(model, self.path)
+        self.written = time.monotonic()
+
+
 # Query fingerprint ----------------------------------------------------------------------------------------------------
 #
 # Query fingerprints: 64-bit hashes that show whether a query has the same items as before.
@@ -675,7 +769,7 @@ def query_fingerprints(X: Matrix, scores: Float, weight: Float, queries: Queries
 # ========================================  =====================================  ====================================
 #
 # The format is determined as by the command, from the suffix or the first line. No column is guessed: an error about a
-# missing or unknown column lists the columns. All other columns of numbers are features.
+# missing or unknown column lists the columns. All other columns of numbers are features, unless they are named.
 #
 # A basis is drawn from all items, as in memory, so that a file gives the same model; this takes one more reading, which
 # collects the basis items.
@@ -688,19 +782,38 @@ def fit_file(
     query: str | None,
     sample_weight: Any,
     queries: QueryMode,
+    *,
+    features: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    impute: str | None = None,
+    checkpoint: FilePath | None = None,
 ) -> None:
     """Learn from a file of any format; the learner is not restored when that fails.
 
     O(m r²) time and one batch and r² numbers of memory, as `fit_stream`.
     """
+    if impute not in (None, "median", "mean"):
+        raise InvalidInputError(f"impute must be 'median', 'mean' or None, got {impute!r}")
     _check_learner(learner, path)
     if sample_weight is not None:
         raise InvalidInputError("sample_weight is not supported when X is a path. Use partial_fit, which accepts it.")
-    stored = open_stored(path, target=target, query=query)
+    stored = open_stored(path, target=target, query=query, features=features, exclude=exclude, impute=impute)
+    fit_stored(learner, stored, queries, checkpoint)
+    if stored.names is not None:
+        learner.feature_names_in_ = np.array(stored.names, dtype=object)
+    if isinstance(stored, StoredTable) and impute:
+        learner.fill_values_ = stored.fills
+
+
+def fit_stored(
+    learner: StreamLearner, stored: StoredRanking, queries: QueryMode, checkpoint: FilePath | None = None
+) -> None:
+    """Learn from a file that is open."""
     mode = batch_mode(learner, stored, queries)
     learner._clear()
-    name = Path(path).name
-    if learner.basis is not None:
+    name = Path(stored.path).name
+    saved = Checkpoint.opened(checkpoint, learner)
+    if learner.basis is not None and not hasattr(learner, "_stream"):
         _read_basis(learner, stored, name)
     first = [0]
 
@@ -710,10 +823,8 @@ def fit_file(
             first.append(first[-1] + len(chunk.y))
 
     with closing(chunks()) as batches:
-        learner._learn_batches(batches, mode, stored.n_items, name, lambda n: f"{path}, from row {first[n] + 1:,} on")
-    learner._solve_stream()
-    if stored.names is not None:
-        learner.feature_names_in_ = np.array(stored.names, dtype=object)
+        place = f"{stored.path}, from row"
+        learner._learn_batches(batches, mode, stored.n_items, name, lambda n: f"{place} {first[n] + 1:,} on", saved)
 
 
 def _check_learner(learner: StreamLearner, path: FilePath) -> None:

@@ -365,6 +365,13 @@ def export(
     if dtype not in ("float64", "float32"):
         raise InvalidInputError(f"Expected dtype 'float64' or 'float32'; got {dtype!r}.")
     formula = formula_of(model)
+    codes = formula.preparation.missing_values if formula.preparation is not None else ()
+    if codes and kind != "json":
+        raise InvalidInputError(
+            f"Expected a model whose missing cells are empty; this one was fitted with codes for them "
+            f"({', '.join(codes)}), which the format {kind!r} cannot hold. Empty these cells in the training table "
+            "and fit it again without missing_values, or use json."
+        )
     fault = FORMATS[kind].fault(formula)
     if fault is not None:
         able = [other for other, known in FORMATS.items() if known.fault(formula) is None]

@@ -250,7 +250,7 @@ class _Path:
         self.remainder = float(self.gradient @ self.gradient) / (4.0 * self.alpha)
         lower = objective - point.slack - self.remainder
         better = objective < self.upper or lower > self.lower or value < (1.0 - 1e-12) * self.value
-        self.stale, self.value = 0 if better else self.stale + 1, value
+        self.stale, self.value = 0 if better else self.stale + 1, min(value, self.value)
         if objective < self.upper or (lower > self.lower and objective <= self.upper * (1.0 + 1e-14)):
             self.upper, self.best, self.best_at = objective, self.w, (self.scores, point, slope)
         if lower > self.lower or self.lower == 0.0:
@@ -269,6 +269,7 @@ class _Path:
             share = float(np.clip(aim, CLOSER if self.system.hard else CLOSE, 0.5))
             wide, gradient = self.point, self.gradient
             self.width *= share
+            self.value = np.inf  # what is minimised is larger for a narrower band
             self._arrive(self._loss().at(self.scores))
             if self.system.hard:
                 self._follow_band(wide, gradient, share)

@@ -31,7 +31,7 @@ from scipy.linalg import cho_factor, cho_solve, lapack, qr, solve_triangular
 from kernelrank.base.arrays import Float, is_sparse, one_thread
 from kernelrank.base.progress import count_iteration
 from kernelrank.comparisons import Comparisons
-from kernelrank.errors import NotConverged
+from kernelrank.errors import InvalidInputError, NotConverged
 from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features
 from kernelrank.hinge.pairs import ListedPairs, LossPoint, PairLoss, Pairs, ScoredPairs, sum_error
 from kernelrank.solvers.base import Solution, Solver, Step
@@ -403,6 +403,8 @@ def pairs_of(comparisons: Comparisons) -> Pairs:
     levels = comparisons.pair_levels()
     if levels is not None:
         return ScoredPairs(levels)
+    if getattr(comparisons, "entry", None) is not None:
+        raise InvalidInputError("RankSVM does not support entry times; use RankRLS, which does.")
     raise TypeError(f"a pairwise loss needs listed pairs or levels of items, which {comparisons!r} does not have")
 
 

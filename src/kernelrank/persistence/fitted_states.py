@@ -124,8 +124,15 @@ def _is_one(value: Any, kind: str, sizes: dict[str, int], entry: str) -> bool:
                 type(value).__name__ == "Kernel"
                 and _fault("", vars(value), KERNEL, {}) is None
                 and (value.gamma or 0) >= 0
+                and (type(value.metric).__name__ != "KernelSum" or _is_sum(value.metric))
             )
     return isinstance(value, {"text": str, "dict": dict, "list": list, "estimator": BaseEstimator}[what])
+
+
+def _is_sum(value: Any) -> bool:
+    """Return whether a sum of kernels has one weight for each, not negative."""
+    fields = {"kernels": ["parts", "kernel"], "weights": "floats (parts)"}
+    return _fault("", vars(value), fields, {}) is None and len(value.weights) > 0 and bool(np.all(value.weights >= 0))
 
 
 def _parse(kind: str) -> tuple[str, str, list[tuple[str, ...]], bool]:
@@ -220,6 +227,14 @@ def _bounds_rise(model: Any) -> bool:
     return bool(bounds[0] == 0 and bounds[-1] == model.n_pairs_ and np.all(np.diff(bounds) >= 0))
 
 
+def _walks_end(model: Any) -> bool:
+    """Return whether the lengths of walks come to an end; files of earlier versions have neither lengths nor decay."""
+    held = vars(model).keys() & {"min_length_", "max_length_", "decay_"}
+    if len(held) < 3:
+        return not held
+    return bool(1 <= model.min_length_ <= (1000 if model.max_length_ is None else model.max_length_) <= 1000)
+
+
 def _board_is_whole(model: Any) -> bool:
     """Return whether something was compared, with a coefficient for each feature and item, and judges with votes."""
     n_features = 0 if model.X_fit_ is None else model.X_fit_.shape[1]
@@ -231,7 +246,32 @@ def _board_is_whole(model: Any) -> bool:
         and len(model.coef_) == n_features + len(model.items_)
         and len({part is None for part in judges}) == 1
         and (getattr(model, "item_scales_", None) is not None) == mixture
+        and _boards_are_whole(model)
     )
+
+
+def _boards_are_whole(model: Any) -> bool:
+    """Return whether there is a board for each time and two for each category, and what belongs to them."""
+    if model.board_scores_ is None:
+        return bool(model.times_ is None and model.categories_ is None and model.covariate_effects_ is None)
+    n_categories = 0 if model.categories_ is None else len(model.categories_)
+    n_times = 1 if model.times_ is None else len(model.times_)
+    return bool(
+        len(model.board_scores_) == n_times + 2 * n_categories
+        and all(part is not None for part in (model.tie_log_, model.board_scales_, model.board_covariances_))
+        and (model.category_counts_ is None) == (model.categories_ is None)
+        and len({part is None for part in (model.covariate_names_, model.covariate_effects_)}) == 1
+        and (model.covariate_covariance_ is None) == (model.covariate_effects_ is None)
+        and (model.judges_ is None or model.judge_offsets_ is not None)
+        and _machines_are_whole(model)
+    )
+
+
+def _machines_are_whole(model: Any) -> bool:
+    machines, votes, worth = (getattr(model, name, None) for name in ("machines_", "machine_votes_", "machine_worth_"))
+    if machines is None or votes is None or worth is None:
+        return machines is None and votes is None and worth is None
+    return len(worth) == len(machines) + 1
 
 
 # The models ---------------------------------------------------------------------------------------------------------
@@ -276,7 +316,9 @@ METRIC: dict[str, Kind] = {
     "alpha_": "number",
     "metric_": "floats (features)",
     "round_": "whole number",
-    "holdout_scores_": "any floats (items) or (items, outputs)",
+    "holdout_scores_": "None or any floats (items) or (items, outputs)",
+    "n_search_items_": "whole number",
+    "basis_scores_": "None or any floats (sizes, both)",
 }
 COMPARISONS: dict[str, Kind] = {
     "precision_factor_": "floats (precisions, precisions)",
@@ -314,7 +356,7 @@ LEARNER = FittedState(
         {"coef_": "floats (features) or (outputs, features)"},
         {"dual_coef_": "floats (support) or (support, outputs)", "X_fit_": "None or matrix (support, features)"},
     ),
-    optional={"basis_": "indices (support)"},
+    optional={"basis_": "indices (support)", "fill_values_": "any floats (features)"},
     laws={
         "X_fit_ if and only if the kernel is not precomputed": _items_are_kept,
         "coefficients for the columns of the precomputed kernel": _precomputed_columns,
@@ -335,6 +377,9 @@ VOTES: dict[str, Kind] = {
     "fitted_to_scores_": "flag",
     "judges_": "labels (judges)",
     "judge_effects_": "floats (judges)",
+    "covariate_names_": "labels (covariates)",
+    "covariate_effects_": "floats (covariates)",
+    "covariate_covariance_": "floats (covariates, covariates)",
 }
 SELECTION: dict[str, Kind] = {
     "selected_": "indices below features (selected)",
@@ -400,10 +445,29 @@ REGISTRY: dict[str, tuple[str, FittedState | None]] = {
                 "combine_": "text",
                 "normalize_": "flag",
             },
-            laws={"bounds that rise from 0 to the number of pairs": _bounds_rise},
+            optional={"min_length_": "whole number", "max_length_": "None or whole number", "decay_": "number"},
+            laws={
+                "bounds that rise from 0 to the number of pairs": _bounds_rise,
+                "walks of 1 to 1,000 edges, and their decay": _walks_end,
+            },
         ),
     ),
     "BradleyTerry": ("kernelrank.votes", LEARNER.with_optional(**VOTES)),
+    "CalibratedRanker": (
+        "kernelrank.model_selection",
+        FittedState(
+            needed={
+                "classes_": "labels (2)",
+                "estimator_": "estimator",
+                **dict.fromkeys(("score_mean_", "score_deviation_"), "number"),
+            },
+            one_of=(
+                dict.fromkeys(("intercept_", "slope_"), "number"),
+                dict.fromkeys(("step_scores_", "step_risks_"), "floats (steps)"),
+            ),
+            optional=FEATURES,
+        ),
+    ),
     "CoRankRLS": ("kernelrank.estimators", VIEWS),
     "CoRankRLSCV": ("kernelrank.model_selection", VIEWS.with_optional(alpha_="number", nu_="number", **SEARCH)),
     "ColumnTransformer": (
@@ -437,7 +501,27 @@ REGISTRY: dict[str, tuple[str, FittedState | None]] = {
                 "judge_counts_": "None or floats (3, judged)",
                 "judge_numbers_": "None or indices below judges (judged)",
             },
-            optional={"scales_": "floats (3, scales)", "item_scales_": "None or floats (items, scales)"},
+            optional={
+                "scales_": "floats (3, scales)",
+                "item_scales_": "None or floats (items, scales)",
+                "judge_offsets_": "None or floats (judged)",
+                "tie_log_": "None or number",
+                "covariate_names_": "None or labels (covariates)",
+                "covariate_effects_": "None or floats (covariates)",
+                "covariate_covariance_": "None or floats (covariates, covariates)",
+                "categories_": "None or labels (categories)",
+                "category_counts_": "None or floats (2, categories, items)",
+                "times_": "None or floats (times)",
+                "dated_": "flag",
+                "board_scores_": "None or floats (boards, items)",
+                "board_covariances_": "None or floats (boards, items, items)",
+                "board_scales_": "None or floats (3, values)",
+                "deviation_names_": "None or labels (deviations)",
+                "deviations_": "None or floats (3, deviations)",
+                "machines_": "None or labels (machines)",
+                "machine_votes_": "None or floats (machines)",
+                "machine_worth_": "None or floats (worths)",
+            },
             laws={
                 "compared items, a coefficient for each feature and item, and judges with votes": _board_is_whole,
             },
@@ -474,6 +558,21 @@ REGISTRY: dict[str, tuple[str, FittedState | None]] = {
     ),
     "OneHotEncoder": ("sklearn.preprocessing", FittedState.of_columns(_infrequent_enabled="flag")),
     "OrdinalEncoder": ("sklearn.preprocessing", FittedState.of_columns(_infrequent_enabled="flag")),
+    "OrdinalRanker": (
+        "kernelrank.model_selection",
+        FittedState(
+            {
+                "ranker_": "estimator",
+                "levels_": "floats (levels)",
+                "thresholds_": "any floats (thresholds)",
+                "intercepts_": "floats (thresholds)",
+                "slope_": "number",
+                "n_features_in_": "number of features",
+            },
+            optional={"holdout_scores_": "floats (items)", "feature_names_in_": "labels (features)"},
+            laws={"a threshold for each level but one": lambda model: len(model.levels_) == len(model.intercepts_) + 1},
+        ),
+    ),
     "PCA": (
         "sklearn.decomposition",
         FittedState.of_columns(
@@ -496,6 +595,10 @@ REGISTRY: dict[str, tuple[str, FittedState | None]] = {
     "MetricRLSCV": ("kernelrank.model_selection", LEARNER.with_optional(**METRIC)),
     "MetricRLSClassifierCV": ("kernelrank.model_selection", CLASSIFIER.with_optional(**METRIC)),
     "MetricRankRLSCV": ("kernelrank.model_selection", LEARNER.with_optional(**METRIC)),
+    "KernelSumRankRLSCV": (
+        "kernelrank.model_selection",
+        LEARNER.with_optional(kernel_weights_="floats (kernels)", kernel_names_="list", alpha_="number"),
+    ),
     "RankRLSCV": ("kernelrank.model_selection", LEARNER.with_optional(**RANKER, **SEARCH)),
     "RankSVM": ("kernelrank.estimators", LEARNER.with_optional(gap_="any number")),
     "RelationExtractor": (

@@ -33,7 +33,11 @@ from kernelrank.errors import InvalidInputError, ModelFileError
 from kernelrank.persistence.atomic import atomic_write
 from kernelrank.persistence.fitted_states import PRIVATE, REGISTRY, FittedState
 
-VALUES: dict[str, str] = {"Kernel": "kernelrank.kernels", "View": "kernelrank.features"}
+VALUES: dict[str, str] = {
+    "Kernel": "kernelrank.kernels",
+    "KernelSum": "kernelrank.kernels",
+    "View": "kernelrank.features",
+}
 """Small values that parameters and fitted models are made of: dataclasses, kept by their fields."""
 
 KERNELS = frozenset({
@@ -197,8 +201,12 @@ class _Encoder:
             raise InvalidInputError(
                 f"cannot save {where}: it has a cache (memory=), which refers to other files. Set memory=None"
             )
+        if "ranker_" in fitted:
+            params["ranker"] = fitted["ranker_"]  # the one that was given is not fitted, and has the same parameters
         if name == "ColumnTransformer":
             params, fitted = _with_fitted_transformers(params, fitted)
+        # A learner that trains a copy of its parameter is saved with the trained copy in both places.
+        params = {k: fitted.get(f"{k}_", v) if isinstance(v, BaseEstimator) else v for k, v in params.items()}
         content = {
             "class": name,
             "params": {k: self.value(v, f"the parameter {k} of {where}", depth + 1) for k, v in params.items()},
@@ -609,8 +617,14 @@ def _check_header(file: IO[bytes], info: zipfile.ZipInfo) -> None:
 
 
 def final_step(model: Any) -> Any:
-    """Return the ranker of a model that may scale its columns first."""
-    return model.steps[-1][1] if hasattr(model, "steps") else model
+    """Return the ranker of a model that may scale its columns first, and turn scores into levels."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    return getattr(last, "ranker_", last)
+
+
+def levels_of(model: Any) -> Any:
+    """Return the levels that a model predicts, ascending; None if it predicts scores."""
+    return getattr(model.steps[-1][1] if hasattr(model, "steps") else model, "levels_", None)
 
 
 def provenance(model: Any) -> dict[str, Any]:

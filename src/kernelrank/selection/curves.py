@@ -29,6 +29,7 @@ from kernelrank.model_selection.holdout import leave_one_out, leave_query_out
 from kernelrank.model_selection.permutation import PairTally, QueryTally, Tally
 from kernelrank.model_selection.refits import QueryKFold, deal_items
 from kernelrank.selection.estimators import GreedyRLS, GreedySelector
+from kernelrank.selection.search import column_units
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -567,15 +568,17 @@ def selection_stability(
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
     jobs = (joblib.delayed(_selected)(estimator, data, half, len(whole)) for half in halves)
     counts = np.zeros(whole.selector.n_features_in_)
+    units = column_units(whole.selector.feature_groups, len(counts))
+    unit_of = {int(column): unit[0] for unit in units for column in unit}
     for columns in track(parallel(jobs), len(halves), "selecting features", noun="halves"):
-        counts[columns] += 1
+        counts[list({unit_of[column] for column in columns.tolist()})] += 1
     # The most frequent first; of equally frequent ones the lowest column.
     order = np.argsort(-counts, kind="stable")[: int(np.sum(counts > 0))]
     return SelectionStability(
         tuple(whole.name(int(column)) for column in order),
         counts[order] / len(halves),
         float(counts.sum() / len(halves)),
-        len(counts),
+        len(units),
         len(halves),
     )
 
