@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from types import SimpleNamespace
 
@@ -11,9 +12,17 @@ from sklearn.preprocessing import StandardScaler
 
 from kernelrank.data import make_ranking
 from kernelrank.dyads import KroneckerRankRLS
+from kernelrank.errors import EdgeOfGridWarning
 from kernelrank.estimators import RLS, RankRLS, RankSVM
 from kernelrank.metrics import DyadicConcordance, Interval
-from kernelrank.model_selection import RankRLSCV, estimate_auc, permutation_test, tournament_roc
+from kernelrank.model_selection import (
+    CalibratedRanker,
+    RankRLSCV,
+    estimate_auc,
+    estimate_risk,
+    permutation_test,
+    tournament_roc,
+)
 from kernelrank.report import (
     Page,
     auc_report,
@@ -22,6 +31,7 @@ from kernelrank.report import (
     folds_report,
     leaderboard_report,
     ranking_report,
+    risk_report,
 )
 from kernelrank.votes import Leaderboard
 
@@ -101,6 +111,29 @@ def dyads_page():
     )
 
 
+def risk_page():
+    """Risks of a cohort, with missing cells and everything that a page shows."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3 == 0
+    X = rng.standard_normal((60, 3)) + y[:, None] * [1.0, -1.0, 0.0]
+    model = CalibratedRanker(RankRLSCV(ALPHAS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EdgeOfGridWarning)
+        model.fit(X, y)
+    return risk_report(
+        estimate_risk(model, X, y, interval="components"),
+        tournament_roc(RankRLS(16.0), X, y),
+        model=model,
+        X=X,
+        classes=("well", f"ill {ATTACK}"),
+        missing={ATTACK: 3, "b": 1},
+        feature_names=["a", ATTACK, "c"],
+        title=f"Risk {ATTACK}",
+        notes=[ATTACK],
+        command=ATTACK,
+    )
+
+
 @cache
 def page(name: str) -> Page:
     """Return a page by name."""
@@ -138,6 +171,8 @@ def page(name: str) -> Page:
         return dyads_page()
     if name == "comparison":
         return comparison_page()
+    if name == "risk":
+        return risk_page()
     y = np.repeat(["well", f"ill {ATTACK}"], 15)
     X = rng.standard_normal((30, 3)) + (y != "well")[:, None]
     model = RankRLS()
@@ -168,4 +203,5 @@ NAMES = (
     "dyads",
     "letor folds",
     "comparison",
+    "risk",
 )

@@ -17,6 +17,7 @@ from kernelrank.report.estimates import (
 )
 from kernelrank.report.explanations import Explanation, explain
 from kernelrank.report.ranking import folds_report, ranking_report
+from kernelrank.report.risks import risk_report
 from kernelrank.report.roc import ROCDisplay
 from kernelrank.report.writing import Page
 
@@ -38,5 +39,6 @@ __all__ = [
     "folds_report",
     "leaderboard_report",
     "ranking_report",
+    "risk_report",
     "selection_report",
 ]

@@ -13,7 +13,14 @@ from kernelrank.base.arrays import Float, Labels
 from kernelrank.base.labels import Lifetimes
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics import AUC, DyadicConcordance, Interval, KaplanMeier, concordance, log_rank_pvalue
-from kernelrank.model_selection import AUCComparison, AUCEstimate, ConcordanceEstimate, PermutationTest, TournamentROC
+from kernelrank.model_selection import (
+    AUCComparison,
+    AUCEstimate,
+    ConcordanceEstimate,
+    PermutationTest,
+    RiskCoefficients,
+    TournamentROC,
+)
 from kernelrank.report.comparison import ComparedAUCs, Forest, ForestDisplay
 from kernelrank.report.displays import (
     SelectionDisplay,
@@ -220,6 +227,7 @@ def _warn_of_few_permutations(permutation: PermutationTest | None) -> list[str]:
 def concordance_report(
     estimate: ConcordanceEstimate,
     *,
+    coefficients: RiskCoefficients | None = None,
     model: BaseEstimator | None = None,
     X: Any = None,
     feature_names: Labels | None = None,
@@ -234,6 +242,8 @@ def concordance_report(
     ----------
     estimate : ConcordanceEstimate
         What `estimate_concordance` returns.
+    coefficients : RiskCoefficients, optional
+        What `kernelrank.model_selection.risk_coefficients` returns; the 20 strongest are listed.
     model : estimator, optional
         Its parameters are listed.
     X : array-like or sparse matrix, shape (m, n_features), optional
@@ -279,6 +289,7 @@ def concordance_report(
         "title": title or "Concordance report",
         "estimate": estimate,
         "n_folds": int(estimate.folds.max()) + 1,
+        "coefficients": coefficients,
         "curves": curves,
         "feature": None if X is None else _best_feature_by_concordance(estimate, X, feature_names),
         "pvalue": log_rank_pvalue(lifetimes.time, lifetimes.event, third),
@@ -580,6 +591,7 @@ def leaderboard_report(
     title: str | None = None,
     command: str | None = None,
     notes: Sequence[str] = (),
+    plain: Leaderboard | None = None,
 ) -> Page:
     """Write the HTML report of a leaderboard.
 
@@ -593,6 +605,8 @@ def leaderboard_report(
         As in `Leaderboard.votes_needed`.
     title, command, notes
         As in `ranking_report`.
+    plain : Leaderboard, optional
+        A board of the same votes without covariates, whose ranks are shown beside.
 
     Returns
     -------
@@ -620,7 +634,9 @@ def leaderboard_report(
         "board": board,
         "n_items": len(names),
         "forest": _forest(board, table),
+        "size": 0 if board.scale == "elo" else 2,
         "table": rows_of(table)[:MOST_ITEMS],
+        **_contexts(board, table, plain),
         "n_groups": len(board.separable_groups()),
         "neighbours": neighbours[:MOST_NEIGHBOURS],
         "n_apart": sum(pair["apart"] for pair in neighbours),
@@ -638,6 +654,32 @@ def leaderboard_report(
         "command": command,
     }
     return render("leaderboard.html.j2", content)
+
+
+def _contexts(board: Leaderboard, table: Any, plain: Leaderboard | None) -> dict[str, Any]:
+    """Return the effects of covariates, the ranks in categories, and how scores moved."""
+    items = list(table["item"])[:MOST_ITEMS]
+    plain_ranks = [] if plain is None else _ranks(plain.table(), items)
+    covariates = [] if board.covariate_names_ is None else rows_of(board.covariates_)
+    categories, apart, moved = [], [], []
+    if board.categories_ is not None:
+        labels = board.categories_.tolist()[:MOST_IN_MATRIX]
+        categories = [(str(label), _ranks(board.table(category=label), items)) for label in labels]
+        apart = [row for row in rows_of(board.category_differences()) if row["differs"]][:MOST_NEIGHBOURS]
+    if board.times_ is not None:
+        rows = rows_of(board.trajectories())
+        size = len(board.items_)
+        first, last = ({row["item"]: row for row in part} for part in (rows[:size], rows[-size:]))
+        moved = [(str(item), first[item], last[item]) for item in items[:MOST_NEIGHBOURS]]
+    variation = [] if board.deviation_names_ is None else rows_of(board.variation())
+    found = {"plain_ranks": plain_ranks, "covariates": covariates, "categories": categories, "category_apart": apart}
+    found["machines"] = [] if board.machines_ is None else rows_of(board.machine_judges())
+    return {**found, "moved": moved, "variation": variation, "item_names": [str(item) for item in items]}
+
+
+def _ranks(table: Any, items: list[Any]) -> list[int]:
+    rank_of = dict(zip(table["item"], table["rank"], strict=True))
+    return [int(rank_of[item]) for item in items]
 
 
 def neighbours_of(board: Leaderboard, power: float) -> list[dict[str, Any]]:
@@ -663,7 +705,8 @@ def neighbours_of(board: Leaderboard, power: float) -> list[dict[str, Any]]:
 def _forest(board: Leaderboard, table: Any) -> Forest:
     columns = [np.asarray(table[name])[:MOST_ITEMS].tolist() for name in ("item", "score", "low", "high")]
     intervals = [Interval(low, high, board.confidence, "") for low, high in zip(*columns[2:], strict=True)]
-    return Forest.of(list(zip(map(str, columns[0]), columns[1], intervals, strict=True)), 0.0, 0.5)
+    middle = round(float(np.mean(table["score"]))) if board.anchor else 0.0
+    return Forest.of(list(zip(map(str, columns[0]), columns[1], intervals, strict=True)), middle, 0.5)
 
 
 def _matrix(board: Leaderboard, items: list[Any]) -> list[list[float | None]]:

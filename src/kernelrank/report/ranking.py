@@ -12,6 +12,7 @@ import sklearn
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold
+from sklearn.utils import check_array
 
 from kernelrank.base.arrays import Float, Index, Labels, RandomStateLike
 from kernelrank.base.labels import Queries
@@ -20,6 +21,7 @@ from kernelrank.base.validation import check_scores
 from kernelrank.errors import InvalidInputError
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.kernels import Kernel
+from kernelrank.kernels.kernel import column_variances
 from kernelrank.metrics import Disagreement, Interval, Measure, MeasureResult, get_measure
 from kernelrank.model_selection import QueryKFold, leave_query_out
 from kernelrank.model_selection.auc_comparison import tournament_scores
@@ -55,6 +57,7 @@ MOST_FEATURES = 200  # features that have importances, and columns that are trie
 TOURNAMENT_ITEMS = 2000  # items of one ranking whose pairs are all held out; their differences take 16 MB
 FEW_QUERIES = 20  # with fewer queries a bootstrap interval is too narrow
 FOLDS = 5
+MOST_WEIGHTS = 30  # columns whose learnt weights are listed
 
 
 def ranking_report(
@@ -155,6 +158,8 @@ def ranking_report(
         "curve": curve,
         "curve_rows": [] if curve is None else list(zip(curve.alphas.tolist(), curve.scores.tolist(), strict=True)),
         "curve_picture": None if curve is None else alpha_picture(curve),
+        "kernels": tried_kernels(last_step(model)[1]),
+        "column_weights": column_weights(last_step(model)[1], X, feature_names),
         "summaries": summaries,
         "items": items,
         "values": values,
@@ -209,7 +214,7 @@ def _model_description(model: BaseEstimator, alpha_curve: AlphaCurveDisplay | No
         "steps": [] if transform is None else [type(step).__name__ for _, step in transform.steps],
         "kernel": describe_kernel(learner),
         "alpha": float(found) if isinstance(found, Real) else None,
-        "kernel_choice": [(name, value) for name, value in chosen.items() if not name.endswith("alpha")],
+        "kernel_choice": [(name, _value_words(value)) for name, value in chosen.items() if not name.endswith("alpha")],
         "holdout": f"by {describe_holdout(model, queries=queries)}" if alpha_curve is None else alpha_curve.name,
     }
 
@@ -840,6 +845,54 @@ def describe_holdout(model: BaseEstimator, *, queries: bool) -> str:
     if cv == "auto":
         cv = "leave_query_out" if queries else model._without_queries
     return HOLDOUTS.get(cv, "folds") if isinstance(cv, str) else "folds"
+
+
+@dataclass(frozen=True)
+class TriedKernel:
+    """A kernel that a search tried, with the best of its alphas."""
+
+    name: str
+    parameters: str
+    n_alphas: int
+    alpha: float
+    score: float
+    chosen: bool
+
+
+def tried_kernels(learner: BaseEstimator) -> list[TriedKernel]:
+    """Return the kernels that a search tried, in its order; none if there was one kernel or no search."""
+    results, best = getattr(learner, "cv_results_", None), getattr(learner, "best_params_", {})
+    if results is None or len(best) < 2:
+        return []
+    scores = np.asarray(results["mean_test_score"])
+    groups: dict[tuple[tuple[str, Any], ...], list[int]] = {}
+    for number, one in enumerate(results["params"]):
+        groups.setdefault(tuple((name, value) for name, value in one.items() if name != "alpha"), []).append(number)
+    found = []
+    for setting, numbers in groups.items():
+        place = numbers[int(scores[numbers].argmax())]
+        own = dict(setting)
+        words = ", ".join(f"{name} {_value_words(value)}" for name, value in own.items() if name != "kernel")
+        chosen = own == {name: value for name, value in best.items() if name != "alpha"}
+        alpha = float(best["alpha"]) if chosen and np.ndim(best["alpha"]) == 0 else results["params"][place]["alpha"]
+        name = str(own.get("kernel", getattr(learner, "kernel", "")))
+        found.append(TriedKernel(name, words, len(numbers), alpha, float(scores[place]), chosen))
+    return found
+
+
+def _value_words(value: Any) -> str:
+    return with_digits(value) if isinstance(value, float) else str(value)
+
+
+def column_weights(learner: BaseEstimator, X: Any, names: Labels | None) -> list[tuple[str, float]]:
+    """Return the columns with the largest learnt weights, each that of the standardised column."""
+    metric = getattr(learner, "metric_", None)
+    if metric is None or np.shape(X)[1] != len(metric):
+        return []
+    weights = metric * column_variances(check_array(X, accept_sparse=True, dtype=np.float64))
+    known = [f"x{number}" for number in range(len(metric))] if names is None else [str(name) for name in names]
+    order = np.argsort(-weights, kind="stable")[:MOST_WEIGHTS]
+    return [(known[c], float(weights[c])) for c in order.tolist()]
 
 
 def describe_kernel(learner: BaseEstimator) -> str | None:
