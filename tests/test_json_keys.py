@@ -39,21 +39,27 @@ fit train.txt -o model.kr --alpha 10
 fit items.csv --pairs votes.csv -o dishes.kr
 fit patients.csv --time months --event died -o survival.kr
 fit patients.csv --target outcome -o classes.kr
+fit train.txt -o levels.kr --levels
 tune train.txt -o tuned.kr
 tune items.csv --pairs votes.csv -o tuned_dishes.kr
+fit train.txt --unscored more.txt --method transductive -o more.kr
 predict model.kr test.txt
 predict model.kr test.txt -o scores.txt
 evaluate model.kr test.txt --by-query
 evaluate classes.kr patients.csv --target outcome
+evaluate levels.kr test.txt
 evaluate survival.kr patients.csv --time months --event died
 evaluate dishes.kr items.csv --pairs votes.csv
 auc patients.csv --target outcome --permutations 20
 auc samples.csv --target outcome --groups patient
+risk patients.csv --target outcome
+risk patients.csv --time months --event died --horizon 2
 select patients.csv --target outcome -k 2 --halves 2 --repeats 1 --permutations 2
 select train.txt -k 2 --halves 2
 concordance patients.csv --time months --event died
 leaderboard votes.csv
 leaderboard arena.csv --items models.csv --id model
+leaderboard arena.jsonl --covariates tokens --category conversation.language --time voted_at
 compare model.kr tuned.kr test.txt
 compare survival.kr survival.kr patients.csv --time months --event died
 inspect model.kr

@@ -13,8 +13,8 @@ import pytest
 from kernelrank.cli.app import Commands
 from kernelrank.errors import InvalidInputError
 
-NAMES = ["demo", "fit", "tune", "predict", "evaluate", "auc", "select", "concordance", "leaderboard", "compare"]
-NAMES += ["inspect", "export", "serve", "convert"]
+NAMES = ["demo", "fit", "tune", "predict", "evaluate", "auc", "risk", "select", "concordance", "leaderboard"]
+NAMES += ["collect", "compare", "inspect", "export", "serve", "convert"]
 
 
 def started(*words: str, code: str = "", **options: object) -> subprocess.CompletedProcess[str]:

@@ -104,7 +104,7 @@ def positive_of(run, cohort, first, second):
 def test_the_help_says_what_the_command_does(run, cohort):
     told = " ".join(run("auc", "--help").out.replace("│", " ").split())
     assert "it is guessed from the words" in told
-    assert "else the last class in sorted order" in told
+    assert "else the rarer class" in told
     pairs = re.findall(r"(\w+)/(\w+)", told.partition("guessed from the words (")[2].partition(")")[0])
     assert len(pairs) >= 3
     for case, control in pairs:
@@ -126,7 +126,9 @@ def test_the_how_to_says_what_the_command_does(run, cohort):
     for case, control in letters:
         assert positive_of(run, cohort, case.upper(), control.upper()) == (case.upper(), "by its meaning")
     assert positive_of(run, cohort, "m", "f") == ("m", "it sorts last")
-    assert "otherwise the class that sorts last is positive; of two numbers, the larger one" in section
+    assert (
+        "otherwise the rarer class is positive, and of two equally frequent ones the class that sorts last" in section
+    )
     assert "As in scikit-learn, the class that sorts last is positive, unless you pass `pos_label=`" in section
 
 

@@ -118,6 +118,9 @@ def test_the_line_of_the_readme(run, tmp_path, m, n_centres):
 
 def test_words_that_are_no_events_are_named(run, patients):
     words = ["concordance", patients[0], "--time", "months", "--event", "status"]
+    assert "'dead' is an event and 'alive' is none, by their meaning" in run(*words).err.replace("\n", " ")
+    text = patients[0].read_text()
+    patients[0].write_text(text.replace("dead", "stopped").replace("alive", "going"))
     assert "Give the value that means an event" in run(*words, code=None).err.replace("\n", " ")
     assert "Expected 'gone'" in run(*words, "--happened", "gone", code=None).err.replace("\n", " ")
 
@@ -143,3 +146,30 @@ def test_every_fold_is_scored_without_it(patients):
 def found_alphas(X):
     """The whole grid of all items, which every training set tries where a search is held out."""
     return RankRLSCV()._settled(X).alphas
+
+
+@pytest.mark.parametrize("name", ["times.csv", "times.xlsx"])
+def test_incomplete_items_are_an_error_or_left_out(run, tmp_path, name):
+    rows = [[f"p{n}", 3 + (7 * n) % 23, n % 2, 20 + (5 * n) % 13, n % 5] for n in range(40)]
+    rows[4][1], rows[9][2], rows[11][2] = -2, None, "NA"
+    rows.insert(0, ["PatientID", "months", "died", "age", "grade"])
+    if name.endswith("csv"):
+        text = "\n".join(";".join("" if cell is None else str(cell) for cell in row) for row in rows)
+        (tmp_path / name).write_text(text + "\n")
+    else:
+        book = pytest.importorskip("openpyxl").Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.save(tmp_path / name)
+    words = ("concordance", name, "--time", "months", "--event", "died", "--alpha", 1)
+    ended = run(*words, code=1)
+    assert (
+        f"{name}: expected a time of zero or more and an event for each item; got 1 item with a negative time (the "
+        "first is in line 6) and 2 items with a missing event (the first is in line 11). --drop-incomplete leaves them "
+        "out"
+    ) in ended.err
+    found = run(*words, "--drop-incomplete", "--json").json
+    assert found["items"] == 37
+    notes = " ".join(found["notes"])
+    assert "left out: 1 item with a negative time (the first is in line 6) and 2 items with a missing event" in notes
+    assert "left out: 1 column ('PatientID')" in notes or "look like ids: 'PatientID'" in notes

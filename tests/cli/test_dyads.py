@@ -134,6 +134,8 @@ def test_similarities_are_precomputed_kernels(run, dyads, tmp_path):
     write_table(tmp_path / "new.csv", ["new"], [GUESTS[k] for k in order], (more @ X.T)[:, order])
     found = run("dyads", "predict", "model.kr", "--rows", "new.csv", "--columns", "dishes.csv", "--json").json
     np.testing.assert_allclose(found["scores"], kr.KroneckerRLS().fit(X, Z, Y).predict(more, Z))
+    features = run("dyads", "fit", *words[:-2], "-o", "features.kr", "--json").json
+    assert any("similar.csv: has the same names in rows and columns: --similarity rows" in n for n in features["notes"])
     error = run("dyads", "fit", *WORDS, "--similarity", "rows", code=1).err
     assert "square table" in error
     error = run("dyads", "fit", *words, "--kernel-rows", "rbf", code=1).err
@@ -254,3 +256,28 @@ def test_errors_name_files_and_options(run, dyads, tmp_path):
     (tmp_path / "guests.csv").write_text("\n".join(lines) + "\n")
     error = run("dyads", "fit", *WORDS, code=None).err
     assert "X_rows" not in error
+
+
+def test_similarities_as_they_are_published(run, dyads, tmp_path):
+    _, Z, Y = dyads
+    draw = np.random.default_rng(3)
+    basis = np.linalg.qr(draw.normal(size=(7, 7)))[0]
+    S = (basis * [2.0, 1.0, 0.5, 0.3, 0.1, 0.05, -0.011]) @ basis.T
+    S[0, 1] += 0.02
+    write_table(tmp_path / "similar.csv", GUESTS, GUESTS, S)
+    words = ["dyads", "fit", "--rows", "similar.csv", *WORDS[2:], "--similarity", "rows", "--method", "rls"]
+    words += ["-o", "m.kr"]
+    ended = run(*words, "--json").json
+    told = " ".join(ended["notes"])
+    assert "not symmetric: it and its transpose differ by up to 0.02; their mean is used" in told
+    assert "1 of 7 eigenvalues is negative, down to -0.01" in told
+    values, vectors = np.linalg.eigh((S + S.T) / 2)
+    for repair, K in (
+        ("clip", (vectors * np.maximum(values, 0)) @ vectors.T),
+        ("shift", (S + S.T) / 2 - values[0] * np.eye(7)),
+    ):
+        run(*words, "--repair", repair)
+        model = kr.KroneckerRLS(kernel_rows="precomputed").fit(K, Z, Y)
+        np.testing.assert_allclose(kr.load("m.kr").dual_coef_, model.dual_coef_, rtol=1e-5, atol=1e-8)
+        assert "not symmetric" in kr.load("m.kr").provenance_["rows"]["repair"][0]
+    assert "not symmetric" in run(*words, "--repair", "no", code=1).err

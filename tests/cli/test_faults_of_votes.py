@@ -63,6 +63,22 @@ def test_columns_of_votes_need_votes(run, ranking, flag):
         assert f"{flag} names a column of preferences: give their file by --pairs, or remove {flag}" in ended.err
 
 
+def test_invalid_votes_are_skipped_when_asked(run, drinks):
+    rows = "ice tea,water,left\nmilk,water,invalid\nmilk,ice tea,right\nmilk,milk,left\nmilk,water,\n"
+    (drinks / "votes.csv").write_text("left,right,winner\n" + rows)
+    ended = run("leaderboard", "votes.csv", code=1)
+    assert "votes.csv: 2 invalid votes: 1 as in line 3, column 'winner': 'invalid' does not name a winner" in ended.err
+    assert ended.err.endswith("; --skip-invalid leaves them out\n")
+    board = run("leaderboard", "votes.csv", "--skip-invalid", "--json").json
+    assert board["n_votes"] == 2
+    assert "left out: 2 invalid votes" in board["notes"][0]
+    assert "left out: 1 vote between an item and itself" in board["notes"][0]
+    model = ("drinks.csv", "--pairs", "votes.csv", "--skip-invalid")
+    assert "left out: 2 invalid votes" in run("fit", *model).err
+    assert "--skip-invalid names a column" not in run("evaluate", "model.kr", *model).err
+    assert "--skip-invalid is for preferences" in run("fit", "drinks.csv", "--skip-invalid", code=1).err
+
+
 def test_one_tie_is_one(run, drinks):
     (drinks / "votes.csv").write_text("left,right,winner\nice tea,water,tie\nmilk,water,left\n")
     assert "left out: 1 tie, which" in run("fit", "drinks.csv", "--pairs", "votes.csv", "--method", "ranksvm").err

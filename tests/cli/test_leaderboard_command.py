@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,26 @@ def test_a_preflib_file_needs_no_options(run, tmp_path):
     (tmp_path / "teas.soc").write_text("\n".join([*lines, "4: 1,2,3", "1: 2,3,1"]) + "\n")
     facts = run("leaderboard", "teas.soc", "--json").json
     assert [row["item"] for row in facts["items"]] == ["tea 1", "tea 2", "tea 3"]
+    assert facts["n_votes"] == 2
+    pairs = run("leaderboard", "teas.soc", "--orders", "pairs", "--json").json
+    assert pairs["n_votes"] == 6
+    assert run("leaderboard", "teas.soc", "--method", "least_squares", "--json").json["n_votes"] == 6
+    assert "ties='half'" in run("leaderboard", "teas.soc", "--orders", "rankings", "--ties", "davidson", code=1).err
+
+
+def test_machine_judges_are_calibrated_and_votes_held_out(run, arena):
+    facts = run(
+        "leaderboard", arena, "--machine-judges", "judge 4,*3", "--held-out", 3, "--json", "--report", "page.html"
+    ).json
+    assert {row["judge"] for row in facts["machine_judges"]} == {"judge 3", "judge 4"}
+    assert facts["machine_worth"] < 160
+    assert [row["board"] for row in facts["held_out"]] == ["plain", "machine judges"]
+    assert 0.2 < facts["held_out"][0]["log_loss"] < 0.7
+    assert "human votes" in (arena.parent / "page.html").read_text()
+    said = run("leaderboard", arena, "--machine-judges", "judge 4", "--held-out", 3).out
+    assert "What machine judges are worth" in said
+    assert "called 'gpt'" in run("leaderboard", arena, "--machine-judges", "gpt", code=1).err
+    assert "PrefLib" in run("leaderboard", arena, "--orders", "pairs", code=1).err
 
 
 def test_what_is_refused(run, arena):
@@ -99,3 +121,62 @@ def test_numbers_of_votes_are_written_out(run, tmp_path):
     assert "24,691.2" in printed
     assert "e+04" not in printed
     assert "-0.00" not in printed
+
+
+@pytest.fixture
+def json_arena(tmp_path):
+    """Records of JSON with nested names: longer answers win more, and are given by the worse models."""
+    rng, rows = np.random.default_rng(0), []
+    for number in range(900):
+        a, b = rng.choice(6, 2, replace=False)
+        length = rng.integers(1, 40, 2) + 10 * np.array([a, b])
+        chance = 1 / (1 + np.exp(0.4 * (a - b) - 0.06 * (length[0] - length[1])))
+        row = {"model_a": f"m<{a}>", "model_b": f"m<{b}>", "winner": "model_a" if rng.random() < chance else "model_b"}
+        if number % 10 == 0:
+            row["winner"] = "tie"
+        row |= {"tokens_a": int(length[0]), "tokens_b": int(length[1]), "texts": ["long", "texts"]}
+        row |= {"conversation": {"language": ["fi", "en"][number % 2]}, "voted_at": f"2024-0{1 + number // 100}-01"}
+        rows.append(json.dumps(row))
+    path = tmp_path / "arena.jsonl"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_what_votes_were_about(run, json_arena):
+    about = ["--covariates", "tokens,side", "--category", "conversation.language", "--time", "voted_at"]
+    scaled = ["--scale", "elo", "--anchor", "m<0>=1000", "--ties", "davidson"]
+    facts = run("leaderboard", json_arena, *about, *scaled, "--json", "--report", "page.html").json
+    effects = {row["covariate"]: row for row in facts["covariates"]}
+    assert effects["tokens"]["low"] > 0.3
+    assert effects["side"]["low"] < 0.1
+    assert facts["items"][0]["item"] == "m<0>"
+    assert facts["items"][0]["score"] == pytest.approx(1000.0)
+    assert facts["items"][0]["plain_rank"] > 1
+    assert [board["category"] for board in facts["categories"]] == ["fi", "en"]
+    assert len(facts["trajectories"]) == 9 * 6
+    assert facts["trajectories"][0]["time"].startswith("2024-01-01")
+    assert [row["part"] for row in facts["variation"]] == ["items", "categories", "drift", "length"]
+    assert any("root mean squares: tokens" in note for note in facts["notes"])
+    page = (json_arena.parent / "page.html").read_text()
+    assert "m<0>" not in page
+    sections = {found.attributes["aria-labelledby"]: found.text for found in HTMLPage(page).all("section")}
+    assert {"covariates", "categories", "times"} <= set(sections)
+    assert "m<0> has 1000" in sections["ranking"].replace(",", "")
+    ended = run("leaderboard", json_arena, *about)
+    assert "Effects of covariates, in logits" in ended.out
+    assert "Ranks in each category" in ended.out
+
+
+def test_votes_of_a_period(run, json_arena):
+    facts = run("leaderboard", json_arena, "--since", "2024-03-01", "--until", "2024-05", "--json").json
+    assert facts["n_votes"] == 200
+    assert any("since 2024-03-01 until 2024-05: 200 of 900 votes" in note for note in facts["notes"])
+    assert "trajectories" not in facts
+    for wrong, said in (
+        (["--since", "spring"], "--since is 'spring': expected a date"),
+        (["--covariates", "words"], "no column 'words'"),
+        (["--anchor", "m<0>"], "expected ITEM=SCORE"),
+        (["--anchor", "m9=1"], "item of the votes"),
+        (["--time", "conversation.language"], "is no time"),
+    ):
+        assert said in " ".join(run("leaderboard", json_arena, *wrong, code=1).err.split())

@@ -80,3 +80,15 @@ def test_what_cannot_be_done_is_said_in_one_line(run, cohort, words, message):
     ended = run(words[0], cohort, *WORDS, *words[1:], code=1)
     assert message in ended.err
     assert ended.err.strip().splitlines()[-1].startswith("kernelrank:")
+
+
+def test_the_words_of_a_column_are_selected_together(run, tmp_path):
+    rows = [f"{n % 3},{'abc'[n % 3]},{(7 * n) % 11},{(5 * n * n) % 13}" for n in range(45)]
+    (tmp_path / "table.csv").write_text("\n".join(["score,kind,x,z", *rows]) + "\n")
+    words = ("select", "table.csv", "--alpha", 1, "--repeats", 1, "--halves", 4, "--json")
+    found = run(*words, "-k", 2).json
+    assert found["columns"] == 3
+    assert found["steps"][0]["feature"] == "kind"
+    assert {"kind=a", "kind=b", "kind=c"} < set(found["coefficients"])
+    assert found["stability"]["frequency"]["kind"] == 1
+    assert len(run(*words).json["steps"]) == 3

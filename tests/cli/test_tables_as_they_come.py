@@ -70,7 +70,7 @@ def test_auc(messy, run):
         "commas are decimal points",
         "separated by semicolons",
         "'Gewicht (2)'",
-        "'Nummer' (24 different words in 24 rows)",
+        "left out, because they look like ids: 'Nummer'",
         "'Aufnahme' (dates)",
         "'Geschlecht' (2), 'Stadium' (3)",
         "the median of their column ('Größe' 2)",
@@ -165,3 +165,16 @@ def test_where_the_table_begins(run, tmp_path):
     assert len(run("predict", tmp_path / "model.kr", path, *layout).out.split()) == 20
     assert "10 and 10 items" in run("evaluate", tmp_path / "model.kr", path, *layout, "--measure", "auc").out
     assert "only Excel files have sheets" in run("fit", path, "--sheet", "Data", code=1).err
+
+
+def test_words_for_events_are_known(run, tmp_path):
+    rows = [f"{10 + n},{['censored', 'dead'][n % 3 > 0]},{n % 5},{n % 7}" for n in range(30)]
+    (tmp_path / "a.csv").write_text("\n".join(["months,status,a,b", *rows]) + "\n")
+    options = ("--time", "months", "--event", "status", "-o", tmp_path / "model.kr")
+    told = run("fit", tmp_path / "a.csv", *options).err
+    assert "'dead' is an event and 'censored' is none, by their meaning (--happened censored reverses it)" in told
+    words = load(tmp_path / "model.kr").coef_
+    run("fit", tmp_path / "a.csv", "--happened", "dead", *options)
+    assert words.tolist() == load(tmp_path / "model.kr").coef_.tolist()
+    run("fit", tmp_path / "a.csv", "--happened", "censored", *options)
+    assert words.tolist() != load(tmp_path / "model.kr").coef_.tolist()

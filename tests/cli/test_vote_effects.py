@@ -214,7 +214,7 @@ def test_effects_belong_to_bradley_terry(run, arena):
         ended = run(*words, "--ties", "davidson", code=1)
         assert "--ties: expected include or exclude with --method rankrls; got davidson" in ended.err
         ended = run(*words, "--method", "ranksvm", "--ties", "half", code=1)
-        assert "--ties belongs to --method rankrls or bradley_terry, not to ranksvm" in ended.err
+        assert "--ties belongs to --method rankrls or bradley_terry or co_rank_rls, not to ranksvm" in ended.err
 
 
 def test_fit_refuses_judges_without_an_effect(run, arena):

@@ -163,6 +163,7 @@ class Commands(LazyGroup):
         "predict": ("kernelrank.cli.fit:predict_app", "Predict scores for the items of a file."),
         "evaluate": ("kernelrank.cli.evaluate", "Measure a model on a file, or a run against qrels."),
         "auc": ("kernelrank.cli.auc", "Estimate the AUC of a classifier, with a confidence interval and a p-value."),
+        "risk": ("kernelrank.cli.risk", "Estimate how good predicted risks are: calibration and net benefit."),
         "select": ("kernelrank.cli.select", "Select a few features, and cross-validate the selection."),
         "concordance": (
             "kernelrank.cli.concordance",
@@ -172,6 +173,7 @@ class Commands(LazyGroup):
             "kernelrank.cli.leaderboard",
             "Rank items by votes (A is better than B), with confidence intervals.",
         ),
+        "collect": ("kernelrank.cli.collect", "Collect votes in the browser, with the next pair chosen well."),
         "compare": (
             "kernelrank.cli.evaluate:compare_app",
             "Test whether one of two models (or TREC runs) ranks better.",

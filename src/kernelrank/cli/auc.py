@@ -13,6 +13,7 @@ from kernelrank.base.progress import working
 from kernelrank.base.text import pvalue
 from kernelrank.cli import shared
 from kernelrank.cli.shared import (
+    METRIC,
     Answer,
     LearnerOptions,
     check_page,
@@ -30,7 +31,13 @@ if TYPE_CHECKING:
 
     from kernelrank.data import Items
     from kernelrank.metrics import Interval, RateEstimate
-    from kernelrank.model_selection import AUCComparison, AUCEstimate, PermutationTest, TournamentROC
+    from kernelrank.model_selection import (
+        AUCComparison,
+        AUCEstimate,
+        LearningCurve,
+        PermutationTest,
+        TournamentROC,
+    )
     from kernelrank.selection import GreedyRankRLS
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
@@ -102,6 +109,13 @@ def auc(
             show_default=False,
         ),
     ] = None,
+    with_learning_curve: Annotated[
+        bool,
+        typer.Option(
+            "--learning-curve",
+            help="Also estimate the AUC of growing subsets, and how many items a higher AUC, and a validation, need.",
+        ),
+    ] = False,
     roc: Annotated[
         bool, typer.Option("--roc/--no-roc", help="Compute the ROC curve (tournament leave-pair-out).")
     ] = True,
@@ -110,7 +124,7 @@ def auc(
     jobs: shared.Jobs = 1,
     source: Annotated[
         SourceFile,
-        without("time", "event", "happened", "strata", "query", "weight"),
+        without("time", "event", "happened", "drop_incomplete", "strata", "query", "weight"),
     ],
     as_json: shared.AsJSON = False,
 ) -> None:
@@ -125,6 +139,8 @@ def auc(
 
     kernelrank auc patients.csv --target outcome --covariates age,sex
     """
+    import numpy as np
+
     from kernelrank.errors import InvalidInputError
     from kernelrank.model_selection.refits import settled
 
@@ -152,9 +168,12 @@ def auc(
         return settled(learner.search(grid) if alpha is None else learner.estimator(alpha), X)
 
     estimator = estimator_of(cohort.X)
-    n_alphas = 0 if alpha is not None or select is not None else len(estimator.alphas)
+    learnt = learner.kernel == METRIC
+    if learnt:
+        roc, permutations = _check_metric(answer, cv, permutations, inside=inside)
+    n_alphas = 0 if alpha is not None or select is not None or learnt else np.size(estimator.alphas)
     roc = roc and cohort.can_be_drawn(answer)
-    method = _method(answer, cv, cohort, n_alphas)
+    method = "averaged" if learnt else _method(answer, cv, cohort, n_alphas)
     rivals.require_pairs(method, cohort.n_pairs)
     common = {"groups": cohort.groups, "pos_label": cohort.positive, "confidence": confidence, "n_jobs": jobs}
     with answer.noting_warnings(), speaking_of(items):
@@ -165,14 +184,17 @@ def auc(
                 answer, estimator, cohort, method, n_alphas, common, learner.seed, with_roc=roc
             )
         n_permutations = 1000 if permutations is None else permutations
-        nested = nested_permutations or select is not None
+        nested = nested_permutations or select is not None or learnt
         test = _tested(answer, estimator, cohort, n_permutations, learner.seed, nested=nested)
+        learnt_by_size = _learning_curve(estimator, cohort, confidence, learner.seed) if with_learning_curve else None
         comparisons = rivals.compare(estimator_of, cohort.X, cohort.y, items, marker, **common)
         model = estimator.fit(cohort.X, cohort.y01) if report is not None or select is not None else None
     if report is not None:
         with working("drawing the page"):
             auc_page(answer, estimate, curve, test, model, cohort, items, comparisons).save(report)
     answer_auc(answer, estimate, curve, test, cohort, items, nested=alpha is None)
+    if learnt_by_size is not None:
+        _show_learning_curve(answer, learnt_by_size)
     if select is not None and model is not None:
         _show_selected(answer, model, items)
     for comparison in comparisons:
@@ -229,7 +251,6 @@ def _tested(
     answer: Answer, estimator: Any, cohort: Cohort, permutations: int, seed: int, *, nested: bool
 ) -> PermutationTest | None:
     """Run the permutation test: with the best of all alphas where alpha is chosen, or with the choice inside."""
-    from kernelrank.estimators import RankRLS
     from kernelrank.model_selection import permutation_test
 
     if not permutations or not cohort.can_be_permuted(answer):
@@ -239,16 +260,29 @@ def _tested(
         with working(f"permuting {permutations:,} times, alpha chosen inside"):
             return permutation_test(estimator, cohort.X, cohort.y01, **common)
     with working(f"permuting {permutations:,} times"):
-        plain = RankRLS(**{**_plain_parameters(estimator), "alpha": getattr(estimator, "alpha", 1.0)})
-        alphas = getattr(estimator, "alphas", None)
-        return permutation_test(plain, cohort.X, cohort.y01, alphas=alphas, **common)
+        if alpha_is_chosen := hasattr(estimator, "alphas"):
+            settings = estimator._settings()
+            tried = [estimator._learner(setting) for setting in settings]
+            alphas = estimator._given_alphas(len(settings))
+        tests = [
+            permutation_test(
+                learner, cohort.X, cohort.y01, alphas=alphas[number] if alpha_is_chosen else None, **common
+            )
+            for number, learner in enumerate(tried if alpha_is_chosen else [estimator])
+        ]
+    return tests[0] if len(tests) == 1 else _best_of(tests)
 
 
-def _plain_parameters(estimator: Any) -> dict[str, Any]:
-    from kernelrank.estimators import RankRLS
+def _best_of(tests: list[PermutationTest]) -> PermutationTest:
+    """Return the test of the best kernel: of the same permutations, each with the kernel that is best for it."""
+    import numpy as np
 
-    known = RankRLS().get_params()
-    return {name: value for name, value in estimator.get_params().items() if name in known}
+    from kernelrank.model_selection import PermutationTest
+
+    statistic = max(test.statistic for test in tests)
+    null = np.max([test.null for test in tests], axis=0)
+    share = (1 + int(np.sum(null >= statistic - 1e-12))) / (1 + len(null))
+    return PermutationTest(statistic, null, share, f"{tests[0].name} and {len(tests)} kernels", tests[0].permuted)
 
 
 def _check_selection(
@@ -271,6 +305,20 @@ def _check_selection(
     return False, permutations or 0
 
 
+def _check_metric(answer: Answer, cv: str, permutations: int | None, *, inside: bool) -> tuple[bool, int]:
+    """Check what a learnt metric is combined with; return no curve, and the number of permutations."""
+    from kernelrank.errors import InvalidInputError
+
+    if inside or cv not in ("auto", "averaged"):
+        raise InvalidInputError(
+            "--kernel metric is learnt again for each of ten folds: remove --inside, and --cv unless it is averaged"
+        )
+    answer.note("no ROC curve: a metric would be learnt again for every held-out pair")
+    if permutations is None:
+        answer.note("no p-value: each permutation learns ten metrics. Use --permutations 100 to compute it")
+    return False, permutations or 0
+
+
 def _selector(number: int, alpha: float | None, grid: Any, n_columns: int) -> GreedyRankRLS:
     """Return what selects so many columns, or all if there are fewer, with one alpha or one chosen at each step."""
     from kernelrank.selection import GreedyRankRLS
@@ -286,6 +334,36 @@ def _show_selected(answer: Answer, model: GreedyRankRLS, items: Items) -> None:
     answer.line(
         f"{counted(len(chosen), 'column')} selected in every training set; from all items: {', '.join(chosen)}."
     )
+
+
+def _learning_curve(estimator: Any, cohort: Cohort, confidence: float, seed: int) -> LearningCurve:
+    from kernelrank.model_selection import learning_curve
+
+    options: dict[str, Any] = {"pos_label": cohort.positive, "confidence": confidence, "random_state": seed}
+    with working("estimating growing subsets"):
+        return learning_curve(estimator, cohort.X, cohort.y, groups=cohort.groups, **options)
+
+
+def _show_learning_curve(answer: Answer, curve: LearningCurve) -> None:
+    """Add the AUC by the number of items, and how many are needed."""
+    level = f"{100 * curve.confidence:.4g}% interval"
+    size = int(curve.sizes[-1])
+    more = [2 * size, 4 * size]
+    low, high = curve.band([*curve.sizes, *more])
+    fitted = curve.predict([*curve.sizes, *more])
+    measured = [f"{value:.3f}" for value in curve.values] + ["", ""]
+    told = zip([*curve.sizes.tolist(), *more], measured, fitted, low, high, strict=True)
+    rows = [(f"{n:,}", value, f"{law:.3f}", f"{a:.3f} to {b:.3f}") for n, value, law, a, b in told]
+    answer.table("Learning curve", (curve.unit, "held-out AUC", "power law", level), rows)
+    goal = min(0.99, round(float(curve.predict([4 * size])[0]), 2))
+    needed, validation = curve.items_needed(auc=goal), curve.validation_items(auc=max(0.5, float(curve.values[-1])))
+    answer.line(f"To develop a model with an AUC of {goal:g}: {needed}.")
+    answer.line(f"To validate a finished model with an interval of ± 0.05: {counted(validation, 'new item')}.")
+    rows_of = zip(curve.sizes.tolist(), curve.values.tolist(), strict=True)
+    facts: dict[str, Any] = {"unit": curve.unit, "values": [{"size": n, "auc": value} for n, value in rows_of]}
+    facts |= {"law": dict(zip("abc", curve.law, strict=True)), "validation_items": validation}
+    ends = {name: value if value < float("inf") else None for name, value in vars(needed).items() if name != "unit"}
+    answer.fact("learning_curve", {**facts, "needed": {"auc": goal, **ends}})
 
 
 # AUC answer -----------------------------------------------------------------------------------------------------------

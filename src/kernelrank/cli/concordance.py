@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
+MOST_COEFFICIENTS = 200
+"""Up to as many features have coefficients with intervals: 200 bootstrap samples are fitted."""
+
 
 @app.command()
 @grouped
@@ -66,8 +69,10 @@ def concordance(
 
     kernelrank concordance patients.csv --time t --event died --report out.html
     """
+    import numpy as np
+
     from kernelrank.metrics import log_rank_pvalue
-    from kernelrank.model_selection import estimate_concordance
+    from kernelrank.model_selection import estimate_concordance, risk_coefficients
 
     answer = Answer("concordance", as_json=as_json)
     check_page(report, [data])
@@ -89,6 +94,19 @@ def concordance(
             random_state=learner.seed,
         )
     pvalue = log_rank_pvalue(estimate.lifetimes.time, estimate.lifetimes.event, estimate.thirds())
+    coefficients = None
+    if learner.kernel == "linear" and items.n_features <= MOST_COEFFICIENTS and isinstance(X, np.ndarray):
+        with answer.noting_warnings(), speaking_of(items):
+            coefficients = risk_coefficients(
+                estimator,
+                X,
+                items.y,
+                qid=items.qid,
+                sample_weight=items.weight,
+                feature_names=items.column_names,
+                confidence=confidence,
+                random_state=learner.seed,
+            )
     if report is not None:
         from kernelrank.report.estimates import concordance_report
 
@@ -96,6 +114,7 @@ def concordance(
             title = f"Concordance of {items.path}"
             page = concordance_report(
                 estimate,
+                coefficients=coefficients,
                 X=X if items.qid is None and items.weight is None else None,
                 feature_names=items.column_names,
                 time_name=time,
@@ -105,6 +124,14 @@ def concordance(
             )
             page.save(report)
     _answer(answer, estimate, items, pvalue, nested=alpha is None)
+    if coefficients is not None:
+        rows = [
+            (name, f"{value:+.2f}", f"{low:+.2f} to {high:+.2f}") for name, value, low, high in coefficients.rows(10)
+        ]
+        percent = f"{100 * confidence:.4g}% interval"
+        answer.table("Risk for one standard deviation", ("feature", "risk", percent), rows)
+        listed = zip(("feature", "risk", "low", "high"), zip(*coefficients.rows(), strict=True), strict=True)
+        answer.fact("coefficients", {name: list(values) for name, values in listed})
     answer.saved(report=report)
     answer.show()
 

@@ -117,6 +117,13 @@ class DyadFiles:
         Literal["rows", "columns", "both"] | None,
         _option("Which tables hold similarities (a precomputed kernel matrix with names) instead of features."),
     ] = None
+    repair: Annotated[
+        Literal["clip", "shift", "no"],
+        _option(
+            "With --similarity: what becomes of tables that are not symmetric (their mean with the transpose), and of "
+            "negative eigenvalues. clip: they become 0. shift: the lowest is subtracted from all. no: an error."
+        ),
+    ] = "clip"
     input_format: shared.InputFormat = None
 
     @property
@@ -170,9 +177,21 @@ class DyadFiles:
     def _read(self, path: Path, side: str) -> NamedTable:
         from kernelrank.data.named_tables import read_named_table, read_objects
 
-        if self.given(side):
-            return read_named_table(str(path), format=self.input_format).square()
-        return read_objects(str(path), format=self.input_format)
+        if not self.given(side):
+            table = read_objects(str(path), format=self.input_format)
+            note = (
+                f"has the same names in rows and columns: --similarity {side} if these are similarities, not features"
+            )
+            return replace(table, notes=(*table.notes, note)) if table.looks_square else table
+        from kernelrank.kernels import repair_similarity
+
+        table = read_named_table(str(path), format=self.input_format).square()
+        if self.repair == "no":
+            return table
+        values, notes = repair_similarity(table.values, self.repair)
+        more = ("the similarities of new objects are used as they are",) if notes else ()
+        notes = tuple(note.removeprefix("S is ") for note in notes)
+        return replace(table, values=values, notes=(*table.notes, *notes, *more))
 
     def _chosen(self, table: NamedTable, kept: NDArray[np.bool_], side: str) -> NamedTable:
         chosen = table.chosen(kept)
@@ -656,6 +675,7 @@ def save_dyad_model(model: DyadicLearner, path: Path, dyads: Dyads, files: DyadF
             "names": list(table.names),
             "columns": list(table.columns),
             "similarity": files.given(name),
+            "repair": [note for note in table.notes if files.given(name)],
             "preparation": None if table.preparation is None else table.preparation.as_data(),
         }
 

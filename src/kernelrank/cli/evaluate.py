@@ -22,7 +22,6 @@ from kernelrank.cli.shared import (
     interval_lines,
     only,
     row_of,
-    vote_log_loss,
     without,
 )
 from kernelrank.cli.sources import (
@@ -40,6 +39,7 @@ from kernelrank.cli.sources import (
     speaking_of,
     trained_on,
 )
+from kernelrank.cli.vote_effects import vote_log_loss
 
 if TYPE_CHECKING:
     from kernelrank.data import Preferences
@@ -54,11 +54,13 @@ JudgedFile: TypeAlias = Annotated[
         "time",
         "event",
         "happened",
+        "drop_incomplete",
         "strata",
         "positive",
         "query",
         "id",
         "no_header",
+        "header_row",
         "skip_rows",
         "sheet",
     ),
@@ -66,15 +68,18 @@ JudgedFile: TypeAlias = Annotated[
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
+LEVEL_MEASURES = ("level_error", "quadratic_weighted_kappa", "chain_accuracy")
+"""What a model of levels is measured by, beside the default measures."""
+
 
 @app.command()
 @grouped
 def evaluate(
     *,
-    judged: Annotated[Path, typer.Argument(metavar="MODEL|RUN", help="Model file or TREC run.")],
+    judged: Annotated[Path, typer.Argument(metavar="MODEL|SCORES|RUN", help="Model file, file of scores or TREC run.")],
     truth: Annotated[
         Path,
-        typer.Argument(metavar="DATA|QRELS", help="Data file with true scores for a model, qrels for a run."),
+        typer.Argument(metavar="DATA|QRELS", help="Data file with true scores for a model or scores, qrels for a run."),
     ],
     measure: shared.Measures = None,
     pairs: Annotated[
@@ -100,12 +105,16 @@ def evaluate(
 
     kernelrank evaluate model.kr test.txt --measure ndcg@10 --measure map
 
+    kernelrank evaluate scores.txt test.txt
+
     kernelrank evaluate run.txt qrels.txt --trec
 
     kernelrank evaluate model.kr items.csv --pairs held_out.csv
 
     kernelrank evaluate model.kr patients.csv --time months --event died
     """
+    from kernelrank.metrics import get_measure
+
     answer = Answer("evaluate", as_json=as_json)
     if pairs is not None:
         _refuse_measures(measure is not None or by_query or rules != MeasureRules())
@@ -117,6 +126,8 @@ def evaluate(
     measures = rules.measures(["concordance"] if measure is None and source.event is not None else measure)
     source = source.with_times().at(fold_part(truth, "test"))
     judgement = judge(answer, judged, source)
+    if measure is None and judgement.levels is not None:
+        measures += [get_measure(name) for name in LEVEL_MEASURES]
     known = measured(answer, measures, lambda one: judgement.measure(one, rules), asked=measure is not None)
     measures, results = [one for one, _ in known], [result for _, result in known]
     found = [
@@ -227,7 +238,7 @@ def compare(
         list[Path],
         typer.Argument(
             metavar="MODEL MODEL... DATA",
-            help="Two or more model files or TREC runs, then a data file with true scores, or qrels for runs.",
+            help="Two or more models, files of scores or runs, then a data file with true scores, or qrels for runs.",
             show_default=False,
         ),
     ],

@@ -16,7 +16,6 @@ from kernelrank.cli.shared import (
     STANDARD_STREAM,
     Answer,
     LearnerOptions,
-    answer_effects,
     check_extra,
     check_file,
     check_output,
@@ -29,6 +28,7 @@ from kernelrank.cli.shared import (
     without,
 )
 from kernelrank.cli.sources import (
+    NO_CHECKPOINT,
     PreferenceFile,
     SourceFile,
     command_line,
@@ -40,6 +40,8 @@ from kernelrank.cli.sources import (
     scores_of,
     speaking_of,
 )
+from kernelrank.cli.unscored import UnscoredFile, check_unscored, fit_unscored
+from kernelrank.cli.vote_effects import answer_effects
 
 if TYPE_CHECKING:
     from kernelrank.cli.sources import LargeFile
@@ -73,6 +75,20 @@ def fit(
             callback=shared.positive_number,
         ),
     ] = None,
+    levels: Annotated[
+        bool,
+        shared.option("Model")(
+            "Also learn thresholds between the levels of the target, from held-out scores: predict writes levels."
+        ),
+    ] = False,
+    checkpoint: Annotated[
+        Path | None,
+        shared.option("Model")(
+            "For long fits to Parquet, CSV and TSV files: write what was learnt to this file every two minutes. The "
+            "same command goes on from there."
+        ),
+    ] = None,
+    unscored: UnscoredFile = None,
     learner: LearnerOptions,
     source: Annotated[SourceFile, without("groups")],
     as_json: shared.AsJSON = False,
@@ -90,6 +106,12 @@ def fit(
     kernelrank fit items.csv --pairs arena.csv --method bradley_terry --side-bias
 
     kernelrank fit patients.csv --time months --event died --strata centre
+
+    kernelrank fit wines.csv --target stars --levels
+
+    kernelrank fit folder/ --kernel rbf --basis 1000 --checkpoint fit.checkpoint
+
+    kernelrank fit train.txt --unscored more.txt --method transductive
     """
     from kernelrank.errors import InvalidInputError
 
@@ -97,37 +119,68 @@ def fit(
     source = source.with_times().at(fold_part(train, "train"))
     check_file(output, [source.path, *([] if pairs is None else [pairs])])
     learner.check_kernel()
+    if unscored is not None:
+        wrong = {"--pairs": pairs, "--levels": levels, "--time": source.event, "--checkpoint": checkpoint}
+        learner = check_unscored(learner, [{"kernel": learner.kernel}], wrong)
     ranker = learner.estimator(alpha)
     if pairs is not None and not hasattr(ranker, "fit_pairs"):
         raise InvalidInputError(
             f"--pairs belongs to --method rankrls, ranksvm or bradley_terry; {type(ranker).__name__} needs scores"
         )
+    if levels and (pairs is not None or source.event is not None):
+        raise InvalidInputError("--levels needs a column of levels: remove --pairs, or --time and --event")
     preferences = votes.at(pairs)
     learner.check_votes(pairs=pairs is not None, judge=bool(votes.judge))
     if preferences is not None and learner.judge_effect is None:
         preferences = replace(preferences, judge="")
     fitted: tuple[Any, Any, Items | LargeFile] | None = None
-    if pairs is None and source.event is None and source.may_be_large():
-        fitted = fit_large_file(source, learner, alpha, answer)
-    scaler, ranker, data = fitted or _fit_in_memory(source, learner, alpha, preferences, answer)
+    if unscored is not None:
+        fitted = fit_unscored(source, learner, alpha, unscored, answer)
+    elif pairs is None and source.event is None and not levels and source.may_be_large(any_size=checkpoint is not None):
+        fitted = fit_large_file(source, learner, alpha, checkpoint, answer)
+    elif checkpoint is not None:
+        raise InvalidInputError(NO_CHECKPOINT)
+    scaler, ranker, data = fitted or _fit_in_memory(source, learner, alpha, preferences, answer, levels=levels)
     model = joined(scaler, ranker)
+    ranker = persistence.final_step(model)
     save_model(model, output, data, source, preferences=None if pairs is None else str(pairs))
     answer.add({"class": type(ranker).__name__, "items": len(data), "columns": data.n_features})
     answer.add({"solver": ranker.solver_, "iterations": ranker.n_iter_})
     counts = {"queries": "n_queries_", "idle_queries": "n_idle_queries_", "pairs": "n_pairs_"}
     answer.add({name: getattr(ranker, attribute, None) for name, attribute in counts.items()})
-    answer.table("", ("", ""), setting_rows(model, data))
+    rows = setting_rows(model, data)
+    if levels:
+        model_of_levels = model.steps[-1][1] if scaler is not None else model
+        answer.add({"levels": model_of_levels.levels_, "thresholds": model_of_levels.thresholds_})
+        cuts = zip(model_of_levels.levels_, model_of_levels.thresholds_, strict=False)
+        upper = [f"{level:g} up to {cut:.4g}" for level, cut in cuts]
+        rows.append(("levels", ", ".join([*upper, f"{model_of_levels.levels_[-1]:g} above"])))
+    answer.table("", ("", ""), rows)
     answer_effects(answer, model)
     answer.saved(model=output)
     answer.show()
 
 
 def _fit_in_memory(
-    source: SourceFile, learner: LearnerOptions, alpha: float | None, pairs: PreferenceFile | None, answer: Answer
+    source: SourceFile,
+    learner: LearnerOptions,
+    alpha: float | None,
+    pairs: PreferenceFile | None,
+    answer: Answer,
+    *,
+    levels: bool,
 ) -> tuple[Any, Any, Items]:
     """Read all items, and return the scaling, the fitted ranker and the items."""
+    from kernelrank.errors import InvalidInputError
+
     items = source.read(answer, needs_target=pairs is None)
     ranker = learner.of_items(items).estimator(alpha)
+    if levels:
+        from kernelrank.model_selection import OrdinalRanker
+
+        if items.classes is not None:
+            raise InvalidInputError("--levels needs a target of numbers: the order of named classes is not known")
+        ranker = OrdinalRanker(ranker)
     given = None if pairs is None else _preferences(learner, items, pairs, answer)
     scaler = learner.scaler(items.X)
     X = scaled(scaler, items.X)
@@ -177,10 +230,12 @@ def predict(
         ),
     ] = "scores",
     tag: Annotated[str, typer.Option("--tag", help="Run name (last column of a TREC run).")] = "kernelrank",
-    source: Annotated[SourceFile, only("input_format", "query", "id", "no_header", "skip_rows", "sheet")],
+    source: Annotated[SourceFile, only("input_format", "query", "id", "no_header", "header_row", "skip_rows", "sheet")],
     as_json: shared.AsJSON = False,
 ) -> None:
     """Predict scores for the items of a file. Within a query, higher scores rank higher.
+
+    A model that was fitted with --levels predicts levels; a TREC run has its scores.
 
     kernelrank predict model.kr test.txt > scores.txt
 
@@ -202,7 +257,7 @@ def predict(
     source = for_model(source.at(data), loaded, needs_target=False)
     items = source.read(answer, needs_target=False)
     with speaking_of(items):
-        scores = scores_of(loaded, items.X)
+        scores = scores_of(loaded, items.X, levels=format != "trec")
     answer.fact("items", len(items))
     if as_json and to_stdout:
         answer.fact("scores", scores)
@@ -237,7 +292,10 @@ def convert(
     ] = None,
     reader: Annotated[
         SourceFile,
-        only("input_format", "target", "query", "id", "weight", "groups", "positive", "features"),
+        only(
+            *("input_format", "target", "query", "id", "weight", "groups", "positive", "features"),
+            *("no_header", "header_row", "skip_rows", "sheet"),
+        ),
     ],
     as_json: shared.AsJSON = False,
 ) -> None:

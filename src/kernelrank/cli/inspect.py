@@ -16,7 +16,6 @@ from kernelrank.cli.shared import (
     STANDARD_STREAM,
     Answer,
     MeasureRules,
-    answer_effects,
     changed_parameters,
     check_output,
     counted,
@@ -26,6 +25,7 @@ from kernelrank.cli.shared import (
     setting_rows,
 )
 from kernelrank.cli.sources import SourceFile, columns_matched, fold_part, for_model, judge, load_model, measured
+from kernelrank.cli.vote_effects import answer_effects
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
@@ -51,7 +51,7 @@ def inspect(
     data: Annotated[
         Path | None, typer.Option("--data", help="Data file: that of the items to explain, or to measure for the card.")
     ] = None,
-    source: Annotated[SourceFile, only("input_format", "query", "id", "no_header", "skip_rows", "sheet")],
+    source: Annotated[SourceFile, only("input_format", "query", "id", "no_header", "header_row", "skip_rows", "sheet")],
     as_json: shared.AsJSON = False,
 ) -> None:
     """Show what a model file contains, and explain why one item ranks above another.

@@ -28,13 +28,14 @@ app = typer.Typer(
 )
 
 
+CORPUS = "Corpus: interaction XML (also compressed), CoNLL-U, or a CSV of sentences with <e1>…</e1> and <e2>…</e2>."
 Corpora = Annotated[
     list[Path],
-    typer.Argument(metavar="CORPUS", help="Corpus: interaction XML (also compressed) or CoNLL-U.", show_default=False),
+    typer.Argument(metavar="CORPUS", help=CORPUS, show_default=False),
 ]
 CorpusFile = Annotated[
     Path,
-    typer.Argument(metavar="CORPUS", help="Corpus: interaction XML (also compressed) or CoNLL-U.", show_default=False),
+    typer.Argument(metavar="CORPUS", help=CORPUS, show_default=False),
 ]
 RuleName = Annotated[
     Literal["calibrated", "resampled", "training", "zero", "proportion"],
@@ -64,7 +65,7 @@ class CorpusOptions:
     ] = None
 
     def read(self, paths: Sequence[Path], answer: Answer) -> list[Corpus]:
-        """Read corpora, and note what was left out: CoNLL-U by its name, XML otherwise."""
+        """Read corpora, and note what was left out: CoNLL-U and sentences by their name, XML otherwise."""
         from kernelrank.errors import InvalidInputError
 
         tables = [path for path in paths if path.suffix in (".conllu", ".conll")]
@@ -84,8 +85,10 @@ class CorpusOptions:
         return corpora
 
     def _read(self, path: Path, tables: list[Path]) -> Corpus:
-        from kernelrank.relations import read_conllu, read_interaction_xml
+        from kernelrank.relations import read_conllu, read_interaction_xml, read_sentences
 
+        if path.suffix in (".csv", ".tsv"):
+            return read_sentences(path)
         if path not in tables:
             return read_interaction_xml(path, parse=self.parse, tokenization=self.tokenization)
         place = tables.index(path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -86,7 +88,7 @@ def select(
     seed: shared.Seed = 0,
     source: Annotated[
         SourceFile,
-        without("time", "event", "happened", "strata", "weight", "groups"),
+        without("time", "event", "happened", "drop_incomplete", "strata", "weight", "groups"),
     ],
     as_json: shared.AsJSON = False,
 ) -> None:
@@ -117,8 +119,9 @@ def select(
             "groups are ignored: rows of one group may be in training and test folds, and the nested accuracy "
             "is then too high. kernelrank auc --select keeps groups together"
         )
-    number = min(10, items.X.shape[1]) if number is None else number
-    estimator = selection_model(number, strength, scale=scale, X=items.X)
+    units, names = _units(items)
+    number = min(10, len(set(units))) if number is None else number
+    estimator = selection_model(number, strength, scale=scale, X=items.X, groups=units)
     common: dict[str, Any] = {"qid": items.qid, "n_jobs": jobs, "random_state": seed}
     with answer.noting_warnings(), speaking_of(items):
         with working("selecting columns"):
@@ -131,7 +134,7 @@ def select(
         if permutations:
             prepared = items.X if scaler is None else scaler.transform(items.X)
             test = permutation_test(selector, prepared, items.y, n_permutations=permutations, **common)
-    found = Selection(selector, items, _names(items, selector.n_features_in_), curve, stability, test)
+    found = Selection(selector, items, names, curve, stability, test)
     if report is not None:
         with working("drawing the page"):
             _page(answer, found).save(report)
@@ -162,15 +165,18 @@ def check_alpha(alpha: str) -> float | str:
     return value
 
 
-def selection_model(number: int, alpha: float | str, *, scale: bool, X: Any) -> Any:
-    """Return a selector, behind a scaling of these columns if requested."""
+def selection_model(
+    number: int, alpha: float | str, *, scale: bool, X: Any, groups: Sequence[int] | None = None
+) -> Any:
+    """Return a selector, behind a scaling of these columns if requested; groups of columns are selected together."""
     from scipy import sparse
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
     from kernelrank.selection import GreedyRankRLS
 
-    selector = GreedyRankRLS(number, alpha=alpha)
+    together = None if groups is None or len(set(groups)) == len(groups) else list(groups)
+    selector = GreedyRankRLS(number, alpha=alpha, feature_groups=together)
     if not scale:
         return selector
     return Pipeline([("scale", StandardScaler(with_mean=not sparse.issparse(X))), ("rank", selector)])
@@ -187,9 +193,15 @@ def fitted_selection(estimator: Any, items: Items) -> tuple[Any, Any]:
     return scaler, clone(steps[1][1]).fit(scaler.transform(items.X), items.y, qid=items.qid)
 
 
-def _names(items: Items, n_columns: int) -> list[str]:
-    names = items.column_names
-    return [f"column {number}" for number in range(n_columns)] if names is None else [str(name) for name in names]
+def _units(items: Items) -> tuple[list[int], list[str]]:
+    """Return the column of the table that each column of X is made of, and what each is called."""
+    names = [str(name) for name in items.column_names]
+    prepared = () if items.preparation is None else items.preparation.columns
+    if sum(len(column.feature_names) for column in prepared) != len(names):
+        return list(range(len(names))), names
+    units = [number for number, column in enumerate(prepared) for _ in column.feature_names]
+    sizes = Counter(units)
+    return units, [prepared[unit].name if sizes[unit] > 1 else names[at] for at, unit in enumerate(units)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +236,7 @@ def _answer(answer: Answer, found: Selection) -> None:
     chosen = [names[column] for column in curve.features]
     answer.fact("data", str(items.path))
     answer.fact("items", len(items))
-    answer.fact("columns", len(names))
+    answer.fact("columns", len(set(names)))
     answer.fact("measure", curve.measure)
     answer.fact("held_out", curve.held_out)
     answer.fact("confidence", curve.level)
@@ -238,7 +250,8 @@ def _answer(answer: Answer, found: Selection) -> None:
         for k, (name, row) in enumerate(zip(chosen, values, strict=True), start=1)
     ]
     answer.fact("steps", steps)
-    answer.fact("coefficients", {names[c]: float(selector.coef_[c]) for c in selector.selected_})
+    columns_of_X = items.column_names
+    answer.fact("coefficients", {str(columns_of_X[c]): float(selector.coef_[c]) for c in selector.selected_})
     rows = [
         (
             str(step["features"]),

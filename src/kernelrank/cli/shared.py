@@ -21,11 +21,11 @@ import typer
 from kernelrank import persistence
 from kernelrank.base.progress import shown_on
 from kernelrank.base.text import escaped_json, printable
+from kernelrank.cli.vote_effects import effect_rows
 
 if TYPE_CHECKING:
-    from kernelrank.base.arrays import Float
     from kernelrank.cli.sources import LargeFile
-    from kernelrank.data import Items, Preferences
+    from kernelrank.data import Items
     from kernelrank.metrics import Measure, MeasureResult
 
 # Groups of options: a dataclass whose annotated fields are options ---------------------------------------------------
@@ -158,10 +158,16 @@ TAKES = {
     "ranksvm": {"loss", "query_weight"},
     "rls": set(),
     "bradley_terry": {"ties", "side_bias", "judge_effect"},
+    "co_rank_rls": {"cost", "ties", "query_weight"},
+    "transductive": {"query_weight"},
 }
 """Which options belong to which method, beyond those of the kernel."""
 
-TIES = {"rankrls": ("include", "exclude"), "bradley_terry": ("half", "davidson")}
+TIES = {
+    "rankrls": ("include", "exclude"),
+    "bradley_terry": ("half", "davidson"),
+    "co_rank_rls": ("include", "exclude"),
+}
 """What ``--ties`` may say, by method."""
 
 SPECIAL = ("cost", "loss", "ties", "query_weight", "side_bias", "judge_effect")
@@ -169,6 +175,13 @@ SPECIAL = ("cost", "loss", "ties", "query_weight", "side_bias", "judge_effect")
 
 REFITTED = ("ranksvm", "bradley_terry")
 """The methods without an exact hold-out."""
+
+UNSCORED = {"co_rank_rls": "CoRankRLS", "transductive": "TransductiveRankRLS"}
+"""The methods that learn from unscored items too, with their classes."""
+
+AUTO, METRIC = "auto", "metric"
+CHOSEN = (AUTO, METRIC)
+"""The words for kernels that are chosen, instead of the name of one kernel."""
 
 KERNELS_WITH = {
     "gamma": ("rbf", "gaussian", "poly", "polynomial", "sigmoid", "laplacian", "chi2"),
@@ -201,11 +214,19 @@ class LearnerOptions:
         str,
         _learner(
             "rankrls: squared loss over pairs. ranksvm: hinge loss over pairs. rls: squared loss over scores (ridge "
-            "regression). bradley_terry: logistic loss over pairs, with probabilities of votes.",
-            **one_of("rankrls", "ranksvm", "rls", "bradley_terry"),
+            "regression). bradley_terry: logistic loss over pairs, with probabilities of votes. co_rank_rls, "
+            "transductive: rankrls that also learns from the items of --unscored.",
+            **one_of("rankrls", "ranksvm", "rls", "bradley_terry", *UNSCORED),
         ),
     ] = "rankrls"
-    kernel: Annotated[str, _learner("Kernel: linear, rbf, poly, laplacian, cosine, ...")] = "linear"
+    kernel: Annotated[
+        str,
+        _learner(
+            "Kernel: linear, rbf, poly, laplacian, cosine, ... Where alpha is chosen, also auto (the best of linear, "
+            "Gaussian and Laplacian kernels of standardised columns) and metric (the same, with weights of the columns "
+            "that are learnt)."
+        ),
+    ] = "linear"
     gamma: Annotated[
         str | None,
         _learner("Kernel coefficient gamma: a number, scale or median.", default="1 / number of columns"),
@@ -261,6 +282,7 @@ class LearnerOptions:
     ] = False
     seed: Seed = 0
     classes: bool = False
+    unscored: bool = False
 
     def check_kernel(self) -> None:
         """Raise an error for a gamma that is no number, and for a parameter that the kernel does not have."""
@@ -274,23 +296,53 @@ class LearnerOptions:
     def estimator(self, alpha: float | None) -> Any:
         """Return the estimator for one alpha."""
         from kernelrank import estimators, votes
+        from kernelrank.errors import InvalidInputError
 
+        if self.kernel in CHOSEN:
+            raise InvalidInputError(
+                f"The kernel {self.kernel} is chosen together with alpha: use kernelrank tune --kernels {self.kernel}, "
+                "or leave --alpha out of auc and concordance"
+            )
         room = votes if self.method == "bradley_terry" else estimators
         squares = "RLSClassifier" if self.classes else "RLS"
         kinds = {"rankrls": "RankRLS", "ranksvm": "RankSVM", "rls": squares, "bradley_terry": "BradleyTerry"}
+        kinds |= UNSCORED
         return getattr(room, kinds[self.method])(1.0 if alpha is None else alpha, **self.parameters())
 
-    def search(self, alphas: Any, **options: Any) -> Any:
-        """Return the estimator that chooses among alphas by exact hold-out; not for `REFITTED` methods."""
-        from kernelrank import model_selection
+    def search(self, alphas: Any, settings: Sequence[dict[str, Any]] = (), **options: Any) -> Any:
+        """Return the estimator that chooses among alphas and kernels by hold-outs; not for `REFITTED` methods.
 
-        kinds = {"rankrls": "RankRLSCV", "rls": "RLSClassifierCV" if self.classes else "RLSCV"}
-        return getattr(model_selection, kinds[self.method])(alphas, **self.parameters(), **options)
+        settings: The kernels to try, with their parameters; that of these options unless given.
+        """
+        from kernelrank import model_selection
+        from kernelrank.errors import InvalidInputError
+
+        kind = {"rankrls": "RankRLSCV", "rls": "RLSClassifierCV" if self.classes else "RLSCV"}[self.method]
+        given, names = self.parameters(), [one["kernel"] for one in settings] or [self.kernel]
+        if METRIC in names:
+            if len(names) > 1:
+                raise InvalidInputError("metric tries linear, Gaussian and Laplacian kernels: give no other kernel")
+            del given["kernel"]
+            return getattr(model_selection, f"Metric{kind}")(alphas, **given, **options)
+        grid = [{name: [value] for name, value in one.items()} for one in settings if one != {"kernel": AUTO}]
+        if AUTO in names:
+            given |= {"kernel": AUTO, "kernel_grid": grid or None}
+        elif len(settings) == 1:
+            given |= settings[0]
+        elif grid:
+            given["kernel_grid"] = grid
+        return getattr(model_selection, kind)(alphas, **given, **options)
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters that were given; raise an error for those of another method."""
         from kernelrank.errors import InvalidInputError
 
+        if self.method in UNSCORED and not self.unscored:
+            raise InvalidInputError(f"--method {self.method} learns from unscored items: give their file by --unscored")
+        if self.method == "co_rank_rls" and self.kernel == "linear":
+            raise InvalidInputError(
+                "--method co_rank_rls: all views of a linear kernel are the same; use another kernel, such as rbf"
+            )
         given: dict[str, Any] = {name: value for name in SPECIAL if (value := getattr(self, name)) not in (None, False)}
         for name in given:
             if name not in TAKES[self.method]:
@@ -365,6 +417,10 @@ class MeasureRules:
     discount: Annotated[
         Literal["log2", "letor"] | None,
         _rule("NDCG discount: log2(1 + rank), or that of LETOR, which does not discount rank 2.", default="log2"),
+    ] = None
+    short: Annotated[
+        Literal["cut", "zero"] | None,
+        _rule("NDCG@k of a query with fewer than k items: of those it has, or 0, as LETOR's script.", default="cut"),
     ] = None
     tied: Annotated[
         Literal["average", "pessimistic", "optimistic", "order"] | None,
@@ -793,93 +849,6 @@ def _data(model: Any, items: Items | LargeFile | None) -> str:
         parts.append(counted(n_queries, "query", "queries"))
     file = items.path if items is not None else known.get("file")
     return ", ".join(parts) + (f" of {file}" if file else "")
-
-
-# Vote effects ---------------------------------------------------------------------------------------------------------
-#
-# What a model of votes learns besides scores: the side bias, ties and the effects of judges.
-
-SHOWN = 10
-"""So many judges are listed; JSON output has all of them."""
-
-
-def effect_rows(ranker: Any) -> list[tuple[str, str]]:
-    """Return the effects as rows of the text table; none for a model without them."""
-    rows: list[tuple[str, str]] = []
-    biased, ties = _has_side_bias(ranker), hasattr(ranker, "tie_log_")
-    if not (biased or ties):
-        return rows
-    outcomes = _of_equal_items(ranker)
-    if biased:
-        error = getattr(ranker, "side_bias_std_", None)
-        size = f"{ranker.side_bias_:z.3f}" + ("" if error is None else f", standard error {error:.3f}")
-        first, second = (f"{value:.1%}" for value in outcomes[:2])
-        rows.append(
-            ("side bias", f"{size}: of two equal items, the one on the first side wins {first}, the other {second}")
-        )
-    if ties:
-        share = f"{outcomes[2]:.1%} of the votes between equal items" if outcomes[2] > 0 else "none in the votes"
-        rows.append(("ties", share))
-    return rows
-
-
-def answer_effects(answer: Answer, model: Any) -> None:
-    """Add the effects to the JSON output, and the judges with the largest effects to the text."""
-    ranker = persistence.final_step(model)
-    if _has_side_bias(ranker):
-        answer.fact("side_bias", {"value": ranker.side_bias_, "std_error": getattr(ranker, "side_bias_std_", None)})
-    if hasattr(ranker, "tie_log_"):
-        answer.fact("ties", {"log": ranker.tie_log_, "share_of_equal_items": _of_equal_items(ranker)[2]})
-    if not hasattr(ranker, "judge_effects_"):
-        return
-    effects = dict(zip(ranker.judges_.tolist(), ranker.judge_effects_.tolist(), strict=True))
-    by_side = ranker.judge_effect == "side"
-    order = sorted(effects, key=lambda judge: -abs(effects[judge]) if by_side else effects[judge])
-    answer.fact("judge_effects", [{"judge": judge, "effect": effects[judge]} for judge in order])
-    listed = f", {SHOWN} of {len(order):,} judges" if len(order) > SHOWN else ""
-    if by_side:
-        added = "added side bias" if _has_side_bias(ranker) else "side bias"
-        title, column = f"Judges, the strongest preference for a side first{listed}", added
-    else:
-        title, column = f"Judges, the most random votes first{listed}", "factor of the differences"
-    rows = [(str(judge), f"{effects[judge]:{'+.3f' if by_side else '.3f'}}") for judge in order[:SHOWN]]
-    answer.table(title, ("judge", column), rows)
-
-
-def vote_log_loss(ranker: Any, scores: Float, votes: Preferences) -> float | None:
-    """Return the mean of ``-log(probability)`` of votes, ties included; None for a model without probabilities.
-
-    A tie that counts as half a vote for each item has the geometric mean of the two probabilities, as in
-    `leave_preferences_out`. The side of a vote is used if the model has a side bias and the votes have sides.
-
-    Shapes: scores (m,).
-    """
-    if not hasattr(ranker, "fitted_to_scores_") or ranker.fitted_to_scores_:
-        return None
-    import numpy as np
-
-    from kernelrank.votes.likelihood import observed_probabilities, outcome_probabilities
-
-    d = scores[votes.pairs[:, 0]] - scores[votes.pairs[:, 1]]
-    if votes.side is not None:
-        d = d + ranker.side_bias_ * votes.side
-    observed = observed_probabilities(outcome_probabilities(d, getattr(ranker, "tie_log_", None)), votes.tie)
-    with np.errstate(divide="ignore"):
-        return float(-np.average(np.log(observed), weights=votes.weight))
-
-
-def _has_side_bias(ranker: Any) -> bool:
-    return bool(getattr(ranker, "side_bias", False)) and hasattr(ranker, "side_bias_")
-
-
-def _of_equal_items(ranker: Any) -> list[float]:
-    """Return the probabilities that the first side wins, that the second does, and of a tie, if they are learnt."""
-    import numpy as np
-
-    from kernelrank.votes.likelihood import outcome_probabilities
-
-    found = outcome_probabilities(np.array([ranker.side_bias_]), getattr(ranker, "tie_log_", None))
-    return [float(value) for value in found[0]]
 
 
 # Output file ----------------------------------------------------------------------------------------------------------

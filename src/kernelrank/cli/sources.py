@@ -8,16 +8,17 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from kernelrank import persistence
-from kernelrank.cli.shared import InputFormat, MeasureRules, PairWeight, counted, option
+from kernelrank.cli.shared import InputFormat, MeasureRules, PairWeight, counted, option, scaled
 
 if TYPE_CHECKING:
     from kernelrank.base.arrays import Float
     from kernelrank.cli.shared import Answer, LearnerOptions
-    from kernelrank.data import Items, Preferences
+    from kernelrank.data import Items, Preferences, TablePreparation
     from kernelrank.data.readers import StoredTable
     from kernelrank.data.table import ColumnRequest
     from kernelrank.metrics import JudgedRun, Measure, MeasureResult
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
 LARGE_BYTES = 1 << 27
 """From this size of X on, `fit` reads a file in batches: below it, memory is no concern."""
+
+NO_CHECKPOINT = (
+    "--checkpoint is for fits in batches: expected a Parquet, CSV or TSV file with a target of numbers, without "
+    "weights, and a linear kernel or --basis with a number for --gamma"
+)
 
 _data = option("Reading the data file")
 
@@ -53,6 +59,10 @@ class SourceFile:
         str | None,
         option()("The value of the --event column that means an event, if it is not 1 or true.", metavar="WORD"),
     ] = None
+    drop_incomplete: Annotated[
+        bool,
+        option()("With --time: leave out items whose time is negative or whose event is missing.", "--drop-incomplete"),
+    ] = False
     strata: Annotated[str | None, _column("With --time: column of strata; only items of one stratum are compared.")] = (
         None
     )
@@ -60,8 +70,7 @@ class SourceFile:
         str | None,
         _data(
             "The positive class, which should rank high. If omitted, it is guessed from the words (case/control, "
-            "yes/no, malignant/benign, ...), else the last class in sorted order; the output says which class it is "
-            "and why.",
+            "yes/no, died/survived, ...), else the rarer class; the output says which class it is and why.",
             metavar="CLASS",
         ),
     ] = None
@@ -120,6 +129,9 @@ class SourceFile:
         bool, _data("The table has no row with names: its columns are called x1, x2, ...", "--no-header")
     ] = False
     skip_rows: Annotated[int, _data("Rows to leave out at the beginning.", min=0)] = 0
+    header_row: Annotated[
+        int | None, _data("The row with the names of the columns, from 1; rows above it are left out.", min=1)
+    ] = None
     sheet: Annotated[str | None, _data("Sheet of an Excel file. Default: the first.", metavar="NAME")] = None
     names: tuple[str, ...] | None = None
     n_features: int | None = None
@@ -129,7 +141,7 @@ class SourceFile:
     @property
     def _has_layout(self) -> bool:
         """Whether the options say where the table begins."""
-        return self.no_header or self.skip_rows > 0 or self.sheet is not None
+        return self.no_header or self.skip_rows > 0 or self.sheet is not None or self.header_row is not None
 
     def at(self, path: Path) -> SourceFile:
         """Return a copy for another path, with the same options."""
@@ -147,14 +159,15 @@ class SourceFile:
             raise InvalidInputError("Expected --time and --strata instead of --target and --query; got both kinds.")
         return replace(self, target=self.time, query=self.strata or "")
 
-    def may_be_large(self) -> bool:
+    def may_be_large(self, *, any_size: bool) -> bool:
         """Whether the file may be too large for memory; for Parquet this depends on its content."""
         from kernelrank.data.text import file_format
 
-        if not self.path.is_file() or self.missing_values is not None or self._has_layout:
+        is_there = self.path.is_file() or self.path.is_dir()
+        if not is_there or self.missing_values is not None or self._has_layout:
             return False
         kind = file_format(str(self.path), self.input_format)
-        return kind == "parquet" or (kind != "svmlight" and self.path.stat().st_size >= LARGE_BYTES)
+        return kind == "parquet" or (kind != "svmlight" and (any_size or self.path.stat().st_size >= LARGE_BYTES))
 
     def has_no_names(self) -> bool:
         """Whether the columns are known by number alone; standard input is not looked at before it is read."""
@@ -166,10 +179,16 @@ class SourceFile:
     def read(self, answer: Answer, *, needs_target: bool = True) -> Items:
         """Read the file, and note what was guessed."""
         from kernelrank.data import read_items, read_table
+        from kernelrank.data.text import SUFFIXES
+        from kernelrank.errors import InvalidInputError
 
-        layout: dict[str, Any] = {"header": not self.no_header, "skip_rows": self.skip_rows, "sheet": self.sheet}
+        if self.header_row is not None and (self.no_header or self.skip_rows):
+            raise InvalidInputError("--header-row says where the names are: leave --no-header and --skip-rows out")
+        skip = self.skip_rows if self.header_row is None else self.header_row - 1
+        layout: dict[str, Any] = {"header": not self.no_header, "skip_rows": skip, "sheet": self.sheet}
         options = {"format": self.input_format, **self._columns(), "needs_target": needs_target}
-        if self.strict and not self._has_layout:
+        is_workbook = "xlsx" in (self.input_format, SUFFIXES.get(self.path.suffix.lower()))
+        if self.strict and not self._has_layout and not is_workbook:
             items = read_items(str(self.path), **options)
         else:
             items = read_table(
@@ -184,14 +203,37 @@ class SourceFile:
             )
         if items.notes:
             answer.note(f"{items.path}: {'; '.join(items.notes)}")
-        return _named_by_groups(items) if self.event is None else self._with_events(items)
+        return _named_by_groups(items) if self.event is None else self._with_events(items, answer)
 
-    def _with_events(self, items: Items) -> Items:
+    def _with_events(self, items: Items, answer: Answer) -> Items:
         """Return the items with times and events for their targets."""
+        import numpy as np
+
         from kernelrank.base.labels import event_times
+        from kernelrank.data.table import is_missing
+        from kernelrank.errors import InvalidInputError
 
         assert self.event is not None
-        events = read_events(items, self.event, self.happened)
+        assert items.groups is not None
+        assert items.y is not None
+        faults = {
+            "a negative time": items.y < 0,
+            "a missing event": np.array([is_missing(str(word).strip()) for word in items.groups], dtype=np.bool_),
+        }
+        told = [
+            f"{counted(int(wrong.sum()), 'item')} with {what} (the first is in {items.places[int(np.argmax(wrong))]})"
+            for what, wrong in faults.items()
+            if wrong.any()
+        ]
+        if told and not self.drop_incomplete:
+            message = (
+                f"{items.path}: expected a time of zero or more and an event for each item; got {' and '.join(told)}."
+            )
+            raise InvalidInputError(f"{message} --drop-incomplete leaves them out")
+        if told:
+            answer.note(f"{items.path}: left out: {' and '.join(told)}")
+            items = items.chosen(~np.any(list(faults.values()), axis=0))
+        events = read_events(items, self.event, self.happened, answer)
         return replace(items, y=event_times(items.y, events), groups=None)
 
     def request(self) -> ColumnRequest:
@@ -209,6 +251,7 @@ class SourceFile:
             "weight": self.weight,
             # The reader keeps labels that are no features as groups: here they are the words of the events.
             "groups": self.groups if self.event is None else self.event,
+            "missing_groups": self.event is not None,
             "features": None if names is None else list(names),
             "exclude": [] if self.exclude is None else [name.strip() for name in self.exclude.split(",")],
             "n_features": self.n_features,
@@ -236,10 +279,11 @@ def _named_by_groups(items: Items) -> Items:
     return replace(items, ids=np.array([str(label) for label in items.groups], dtype=object))
 
 
-def read_events(items: Items, column: str, happened: str | None) -> Any:
-    """Return events from the labels of a column: 0 and 1, true and false, or a word that was named."""
+def read_events(items: Items, column: str, happened: str | None, answer: Answer) -> Any:
+    """Return events from the labels of a column: 0 and 1, words such as dead and censored, or a word that was named."""
     import numpy as np
 
+    from kernelrank.data.table import opposed
     from kernelrank.errors import InvalidInputError
 
     assert items.groups is not None  # the column was named
@@ -254,6 +298,11 @@ def read_events(items: Items, column: str, happened: str | None) -> Any:
     for yes, no in (("1", "0"), ("1.0", "0.0"), ("true", "false"), ("yes", "no")):
         if np.all((lower == yes) | (lower == no)):
             return lower == yes
+    for no, yes in (known.tolist(), known[::-1].tolist()) if len(known) == 2 else ():
+        if opposed(no.casefold(), yes.casefold()):
+            meant = f"{yes!r} is an event and {no!r} is none, by their meaning"
+            answer.note(f"{items.path}: {meant} (--happened {no} reverses it)")
+            return words == yes
     shown = ", ".join(map(repr, known[:5].tolist()))
     raise InvalidInputError(
         f"{items.path}: Expected 0 and 1, or true and false, in the column {column!r}; got {shown}. Give "
@@ -371,6 +420,14 @@ class PreferenceFile:
         None
     )
     pair_weight: PairWeight = None
+    question: Annotated[
+        str | None,
+        option("Reading preferences")("Question whose votes are read, from a database of kernelrank collect."),
+    ] = None
+    skip_invalid: Annotated[
+        bool,
+        option("Reading preferences")("Leave out votes that cannot be read, and note how many.", "--skip-invalid"),
+    ] = False
 
     def at(self, path: Path | None) -> PreferenceFile | None:
         """Return a copy for the file of --pairs; without one, None, and raise an error for columns that are named."""
@@ -378,6 +435,8 @@ class PreferenceFile:
             return replace(self, path=path)
         from kernelrank.errors import InvalidInputError
 
+        if self.skip_invalid:
+            raise InvalidInputError("--skip-invalid is for preferences: give their file by --pairs")
         for role, column in self._columns().items():
             if column is not None:
                 flag = f"--{role.replace('_', '-')}"
@@ -387,20 +446,21 @@ class PreferenceFile:
         return None
 
     def _columns(self) -> dict[str, str | None]:
-        return {name: column for name, column in asdict(self).items() if name != "path"}
+        return {name: column for name, column in asdict(self).items() if name not in ("path", "skip_invalid")}
 
-    def read(self, answer: Answer, items: list[object] | None = None) -> Preferences:
+    def read(self, answer: Answer, items: list[object] | None = None, **more: Any) -> Preferences:
         """Read the file, and note what was guessed; `items` are the names that it may have."""
         from kernelrank.data import read_pairs
         from kernelrank.errors import InvalidInputError
 
-        columns = self._columns()
+        columns: dict[str, Any] = {**self._columns()}
         columns["weight"] = columns.pop("pair_weight")
         try:
-            found = read_pairs(str(self.path), items=items, **columns)
+            found = read_pairs(str(self.path), items=items, skip_invalid=self.skip_invalid, **columns, **more)
         except InvalidInputError as error:
             # An argument of `read_pairs` in a message is an option of the command.
-            error.args = (re.sub(rf"\b({'|'.join(columns)})=(?=[\s,;)]|$)", r"--\1", str(error)),)
+            message = str(error).replace("; skip_invalid=True leaves", "; --skip-invalid leaves")
+            error.args = (re.sub(rf"\b({'|'.join([*columns, *more])})=(?=[\s,;)]|$)", r"--\1", message),)
             raise
         if found.notes:
             answer.note(f"{self.path}: {'; '.join(found.notes)}")
@@ -411,11 +471,11 @@ class PreferenceFile:
             )
         return found
 
-    def between(self, items: Items, answer: Answer) -> Preferences:
+    def between(self, items: Items, answer: Answer, **more: Any) -> Preferences:
         """Read preferences between items: by name where they have names, by number, from 0, elsewhere."""
         from kernelrank.errors import InvalidInputError
 
-        found = self.read(answer, None if items.ids is None else items.ids.tolist())
+        found = self.read(answer, None if items.ids is None else items.ids.tolist(), **more)
         if found.names is not None and items.ids is None:
             raise InvalidInputError(
                 f"{self.path}: has names such as {str(found.names[0])!r}, but the items of {items.path} have no names: "
@@ -607,7 +667,9 @@ def for_model(source: SourceFile, model: Any, *, needs_target: bool = True) -> S
     )
     said = {name: word for name, word in known.get("named", {}).items() if getattr(source, name) is None}
     if not needs_target:
+        # A target would be read for nothing, and its note could differ from the model.
         said = {name: word for name, word in said.items() if name not in ("target", "positive")}
+        said |= {} if names is None else {"target": ""}
     return replace(source, **said)
 
 
@@ -615,10 +677,9 @@ def for_model(source: SourceFile, model: Any, *, needs_target: bool = True) -> S
 #
 # Large files: ``kernelrank fit`` learns from a large Parquet, CSV or TSV file in batches, if the learner supports it.
 #
-# The model is that of all items in memory, but it knows no medians: a file that it scores later may have no missing
-# cells. What needs them all at once is read into memory as any other file: a target
-# that is a class, weights, ids without queries, queries whose rows are not contiguous. So is a file with a fault, so
-# that the error is the same, however large the file is.
+# The model is that of all items in memory, but it knows medians only of columns that lacked a value. What needs all
+# items at once is read into memory as any other file: a target that is a class, weights, ids without queries, queries
+# whose rows are not contiguous. So is a file with a fault, so that the error is the same, however large the file is.
 
 
 @dataclass(frozen=True)
@@ -627,9 +688,9 @@ class LargeFile:
 
     stored: StoredTable
     n_queries: int | None
+    preparation: TablePreparation | None = None
     ids: None = None
     classes: None = None
-    preparation: None = None
     first_index: int = 1
 
     def __len__(self) -> int:
@@ -652,49 +713,65 @@ class LargeFile:
 
 
 def fit_large_file(
-    source: SourceFile, learner: LearnerOptions, alpha: float | None, answer: Answer
+    source: SourceFile, learner: LearnerOptions, alpha: float | None, checkpoint: Path | None, answer: Answer
 ) -> tuple[Any, Any, LargeFile] | None:
-    """Return the scaling, the fitted ranker and its data; None if the file has to be read into memory."""
-    from kernelrank.errors import KernelRankError
-    from kernelrank.estimators.streams import batch_mode
+    """Return the scaling, the fitted ranker and its data; None if the file has to be read into memory.
 
-    if learner.kernel != "linear" or learner.basis is not None:
-        return None
-    try:
-        stored = _opened(source)
-        if stored is None:
-            return None
-        ranker = learner.estimator(alpha)
-        if not hasattr(ranker, "fit_stream") or (stored.has_queries and not ranker.compares_queries):
-            return None
-        mode = batch_mode(ranker, stored, "whole")
-        scaler = _scaler(stored) if learner.scale else None
-        with answer.noting_warnings():
-            ranker.fit_stream(_batches(stored, scaler, whole_queries=mode == "whole"), queries=mode)
-    except KernelRankError:
-        return None
-    answer.note(f"{stored.path}: {'; '.join(stored.notes)}")
-    return scaler, ranker, LargeFile(stored, ranker.n_queries_ if stored.has_queries else None)
+    Medians or means are learnt, in one more reading, once a missing cell is found; with a checkpoint at once.
+    """
+    from kernelrank.errors import InvalidInputError, KernelRankError
+    from kernelrank.estimators.streams import fit_stored
+
+    rules = [source.missing if source.missing in ("median", "mean") else None]
+    for impute in rules if checkpoint is not None else dict.fromkeys([None, *rules]):
+        try:
+            stored = _opened(source, learner, impute, any_size=checkpoint is not None)
+            if stored is None:
+                break
+            ranker = learner.estimator(alpha)
+            if not hasattr(ranker, "fit_stream") or (stored.has_queries and not ranker.compares_queries):
+                break
+            scaler = _scaler(stored) if learner.scale else None
+            stored.transform = None if scaler is None else partial(scaled, scaler)
+            with answer.noting_warnings():
+                fit_stored(ranker, stored, "whole", checkpoint)
+        except KernelRankError:
+            if checkpoint is not None:
+                raise
+            continue
+        answer.note(f"{stored.path}: {'; '.join(stored.notes)}")
+        preparation = None if stored.fills is None else _preparation(stored, impute)
+        return scaler, ranker, LargeFile(stored, ranker.n_queries_ if stored.has_queries else None, preparation)
+    if checkpoint is not None:
+        raise InvalidInputError(NO_CHECKPOINT)
+    return None
 
 
-def _opened(source: SourceFile) -> StoredTable | None:
+def _opened(source: SourceFile, learner: LearnerOptions, impute: str | None, *, any_size: bool) -> StoredTable | None:
     import numpy as np
 
     from kernelrank.data.readers import StoredTable, open_table
     from kernelrank.data.text import file_format
 
-    if source.positive is not None or source.ordinal:
+    needs_all = learner.kernel != "linear" and (learner.basis is None or learner.gamma in ("auto", "median"))
+    if source.positive is not None or source.ordinal or needs_all:
         return None
     table = open_table(str(source.path), file_format(str(source.path), source.input_format))
     # A number takes about as many bytes in text as in memory.
     size = source.path.stat().st_size if table.n_rows is None else 8 * table.n_rows * len(table.names)
-    if size < LARGE_BYTES:
+    if size < LARGE_BYTES and not any_size:
         return None
-    stored = StoredTable(table, source.request(), dtype=np.dtype(np.float64))
+    stored = StoredTable(table, source.request(), dtype=np.dtype(np.float64), impute=impute)
     roles = stored.reader.roles
-    if roles.weight is not None or (roles.id is not None and roles.query is None):
-        return None
-    return stored
+    return None if roles.weight is not None or (roles.id is not None and roles.query is None) else stored
+
+
+def _preparation(stored: StoredTable, rule: Any) -> TablePreparation:
+    from kernelrank.data.preparation import PreparedColumn, TablePreparation
+
+    assert stored.fills is not None
+    named = zip(stored.names or (), stored.fills.tolist(), strict=True)
+    return TablePreparation(tuple(PreparedColumn(name, "number", fill) for name, fill in named), rule)
 
 
 def _scaler(stored: StoredTable) -> Any:
@@ -704,13 +781,6 @@ def _scaler(stored: StoredTable) -> Any:
     for chunk in stored.chunks(whole_queries=False):
         scaler.partial_fit(chunk.X)
     return scaler
-
-
-def _batches(stored: StoredTable, scaler: Any, *, whole_queries: bool) -> Iterator[tuple[Any, Any, Any]]:
-    from kernelrank.cli.shared import scaled
-
-    for chunk in stored.chunks(whole_queries=whole_queries):
-        yield scaled(scaler, chunk.X), chunk.y, chunk.qid
 
 
 # Judgement ------------------------------------------------------------------------------------------------------------
@@ -730,6 +800,7 @@ class Judgement:
     qid: Any = None
     ids: Any = None
     run: JudgedRun | None = None
+    levels: Any = None
 
     @classmethod
     def of_sets(cls, sets: Sequence[tuple[str, Items, Any]]) -> Judgement:
@@ -756,15 +827,22 @@ class Judgement:
         if self.run is not None:
             return self.run.measure(measure, order=rules.order(self.run.ids))
         placed = self.placed(rules)
-        return measure(placed.y, placed.scores, qid=placed.qid)
+        if measure.takes_levels and self.levels is None:
+            from kernelrank.errors import InvalidInputError
+
+            raise InvalidInputError(
+                f"{measure.name} measures levels, and {self.name} predicts scores: fit with --levels"
+            )
+        return measure(placed.y, placed.levels if measure.takes_levels else placed.scores, qid=placed.qid)
 
     def placed(self, rules: MeasureRules) -> Judgement:
         """Return the items of a model on a file in the order in which the rules place tied ones."""
         order = rules.order(self.ids)
         if order is None:
             return self
-        columns = (None if column is None else column[order] for column in (self.y, self.scores, self.qid, self.ids))
-        return Judgement(self.name, *columns)
+        given = (self.y, self.scores, self.qid, self.ids, self.levels)
+        y, scores, qid, ids, levels = (None if column is None else column[order] for column in given)
+        return Judgement(self.name, y, scores, qid, ids, levels=levels)
 
 
 def measured(
@@ -802,12 +880,38 @@ def judge(answer: Answer, judged: Path, truth: SourceFile) -> Judgement:
             answer.note(f"{judged} was trained on {truth.path}: the measures are too optimistic for new items")
         with speaking_of(items):
             scores = scores_of(model, items.X)
-        return Judgement(str(judged), items.y, scores, items.qid, items.ids)
+            levels = None if persistence.levels_of(model) is None else scores_of(model, items.X, levels=True)
+        return Judgement(str(judged), items.y, scores, items.qid, items.ids, levels=levels)
     if str(judged) != "-" and is_linear_model_file(judged):
         linear, items = read_linear_model(judged), truth.read(answer)
         answer.note(f"{judged}: a model of {linear.program} ({linear.method}), with features by their numbers")
         return Judgement(str(judged), items.y, linear.scores(items.X, items.first_index), items.qid, items.ids)
+    from kernelrank.data.readers import holds_scores
+
+    if str(judged) != "-" and judged.is_file() and holds_scores(str(judged)):
+        return _judge_scores(judged, truth.read(answer))
     return _judge_run(answer, judged, truth.path)
+
+
+def _judge_scores(path: Path, items: Items) -> Judgement:
+    """Pair the scores of another program with the items of a file, in their order."""
+    import numpy as np
+
+    from kernelrank.data import read_scores
+    from kernelrank.errors import InvalidInputError
+
+    scores, ids = read_scores(str(path))
+    if len(scores) != len(items):
+        raise InvalidInputError(
+            f"{path}: expected one score for each of the {len(items):,} items of {items.path}; got {len(scores):,}"
+        )
+    if ids is not None and items.ids is not None and not np.array_equal(ids, items.ids):
+        row = int(np.argmax(ids != items.ids))
+        raise InvalidInputError(
+            f"{path}: expected the items of {items.path} in their order; item {row + 1} is {str(ids[row])!r} here and "
+            f"{str(items.ids[row])!r} there"
+        )
+    return Judgement(str(path), items.y, scores, items.qid, items.ids)
 
 
 def _judge_run(answer: Answer, path: Path, qrels_path: Path) -> Judgement:
@@ -843,8 +947,8 @@ def columns_matched() -> Iterator[None]:
         yield
 
 
-def scores_of(model: Any, X: Any) -> Float:
-    """Score items; a classifier by its decision function.
+def scores_of(model: Any, X: Any, *, levels: bool = False) -> Float:
+    """Score items; a classifier by its decision function. With `levels`, predict levels if the model does.
 
     Shapes: X (m, n_features); returns (m,).
     """
@@ -861,7 +965,8 @@ def scores_of(model: Any, X: Any) -> Float:
     if sparse.issparse(X) and not model.__sklearn_tags__().input_tags.sparse:
         X = X.toarray()
     with columns_matched():
-        scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+        scored = hasattr(model, "decision_function") and not (levels and persistence.levels_of(model) is not None)
+        scores = model.decision_function(X) if scored else model.predict(X)
     if np.ndim(scores) != 1:
         raise InvalidInputError(f"the model has {np.shape(scores)[1]} outputs; the command supports one")
     return np.asarray(scores, dtype=np.float64)

@@ -14,13 +14,14 @@ from kernelrank import persistence
 from kernelrank.base.progress import working
 from kernelrank.cli import shared
 from kernelrank.cli.shared import (
+    AUTO,
     DEFAULT_MEASURES,
     KERNELS_WITH,
+    METRIC,
     REFITTED,
     Answer,
     LearnerOptions,
     MeasureRules,
-    answer_effects,
     check_file,
     check_kernel_options,
     check_page,
@@ -53,6 +54,8 @@ from kernelrank.cli.sources import (
     scores_of,
     speaking_of,
 )
+from kernelrank.cli.unscored import UnscoredFile, tune_unscored, with_unscored
+from kernelrank.cli.vote_effects import answer_effects
 
 if TYPE_CHECKING:
     from kernelrank.data import Items, Preferences
@@ -109,8 +112,8 @@ def tune(
         str,
         typer.Option(
             "--kernels",
-            help="Kernels to try, separated by commas, or auto: linear, Gaussian and Laplacian ones of standardised "
-            "columns.",
+            help="Kernels to try, separated by commas. auto: linear, Gaussian and Laplacian ones of standardised "
+            "columns, each with some gammas. metric: the same, with weights of the columns that are learnt.",
         ),
     ] = "linear",
     gammas: Annotated[
@@ -147,6 +150,7 @@ def tune(
         ),
     ] = None,
     votes: PreferenceFile,
+    unscored: UnscoredFile = None,
     learner: Annotated[LearnerOptions, without("kernel", "gamma", "degree", "scale")],
     scale: Annotated[
         Literal["columns", "query"] | None,
@@ -212,6 +216,9 @@ def tune(
         int(cv) if cv.isdecimal() else cv,
         scale == "query",
     )
+    if unscored is not None:
+        others = {"--pairs": pairs, "--time": source.event, "--nested": nested, "--report": report}
+        plan = with_unscored(plan, unscored, {**others, "a folder": train.is_dir(), "--scale query": plan.by_query})
     plan.learner.parameters()
     file = votes.at(pairs)
     plan.learner.check_votes(pairs=pairs is not None, judge=False)
@@ -258,7 +265,10 @@ def _tune_one(
 ) -> None:
     """Choose on one file or one fold."""
     inside: Any = None
-    if is_fold(source.path):
+    if plan.unscored is not None:
+        how, candidates, items, model = tune_unscored(answer, plan, source, plan.unscored)
+        found, test = Search(how, _score_name(plan.measure), candidates, persistence.final_step(model)), None
+    elif is_fold(source.path):
         found, items, model, test = _tune_fold(answer, plan, source)
     else:
         items, test = plan.scaled(source.at(fold_part(source.path, "train")).read_groups(answer)), None
@@ -272,6 +282,8 @@ def _tune_one(
             elif nested:
                 inside = plan.nested(found, scaled(scaler, items.X), items)
         model = joined(scaler, found.model)
+    if plan.settings == [{"kernel": "linear"}] and items.column_names is not None and source.event is None:
+        answer.note("only a linear kernel was tried; --kernels auto also tries Gaussian and Laplacian ones")
     page = None
     if report is not None:
         timed = source.event is not None and test is None
@@ -400,6 +412,7 @@ class Plan:
     measure_name: str
     cv: str | int
     by_query: bool = False
+    unscored: Path | None = None
 
     @property
     def measure(self) -> Measure:
@@ -482,11 +495,12 @@ class Search:
     measure: str
     candidates: list[dict[str, Any]] = field(default_factory=list)
     model: Any = None
+    chosen: dict[str, Any] | None = None
 
     @property
     def best(self) -> dict[str, Any]:
-        """The candidate with the highest score; the first of equals, as in RankRLSCV."""
-        return max(self.candidates, key=lambda candidate: candidate["score"])
+        """The candidate that was chosen: unless given that with the highest score, the first of equals."""
+        return self.chosen or max(self.candidates, key=lambda candidate: candidate["score"])
 
 
 def kernel_settings(kernels: Sequence[str], gammas: Sequence[Any], degrees: Sequence[float]) -> list[dict[str, Any]]:
@@ -514,21 +528,51 @@ def search_exactly(
     """Choose by an exact hold-out: RankRLSCV, RLSCV and RLSClassifierCV."""
     import numpy as np
 
+    from kernelrank.errors import InvalidInputError
+
     learner = learner.of_items(items)
     folds = _folds_of_groups(items, cv if isinstance(cv, int) else 5) if cv == "auto" or isinstance(cv, int) else None
-    grid = [{name: [value] for name, value in setting.items()} for setting in settings]
     given: dict[str, Any] = {} if scoring is None else {"scoring": scoring}
-    model = learner.search(alphas, cv=folds or cv, kernel_grid=grid if len(grid) > 1 else None, **given)
-    if len(grid) == 1:
-        model.set_params(**settings[0])
+    learnt = {"kernel": METRIC} in settings
+    if learnt and cv == "auto":
+        cv = 5
+    if learnt and not isinstance(cv, int):
+        raise InvalidInputError(f"--kernels metric is judged by folds, without a shortcut: give --cv 5, not {cv}")
+    model = learner.search(alphas, settings, cv=folds or cv, **given)
     model.fit(X, items.y, qid=items.qid, sample_weight=items.weight)
     results = model.cv_results_
     how = _words(cv, items, learner.method) if folds is None else f"{len(folds)} folds of groups held out exactly"
+    if learnt:
+        how = f"{len(folds or range(int(cv)))} folds, each with a metric that was learnt without it"
+        if model.n_search_items_ < int(X.shape[0]):
+            how += f", of {model.n_search_items_:,} items; then alpha and the basis by other items"
     loss = "wrong classes, negative" if learner.classes else "squared error, negative"
     found = Search(how, loss if scoring is None else _score_name(scoring), model=model)
+    if learnt:  # a later round is chosen only where it is better by more than its standard error
+        found.chosen = {**model.best_params_, "score": model.best_score_}
     for parameters, score in zip(results["params"], np.asarray(results["mean_test_score"]).tolist(), strict=True):
-        found.candidates.append({**(settings[0] if len(grid) == 1 else {}), **parameters, "score": score})
+        found.candidates.append({**(settings[0] if len(settings) == 1 else {}), **parameters, "score": score})
     return found
+
+
+def candidates_for(learner: LearnerOptions, X: Any, settings: list[dict[str, Any]]) -> tuple[Any, list[dict[str, Any]]]:
+    """Return an estimator of one alpha and the kernels to try with it: those of auto for these items, by name."""
+    from kernelrank.errors import InvalidInputError
+    from kernelrank.kernels import Kernel
+    from kernelrank.model_selection.search import auto_settings
+
+    names, estimator = [one["kernel"] for one in settings], learner.estimator(1.0)
+    if METRIC in names:
+        raise InvalidInputError(
+            "--kernels metric needs --method rankrls or rls, and chooses by folds of the training items; got another "
+            "method, or a folder with vali.txt. Give train.txt, or --kernels auto"
+        )
+    if AUTO not in names:
+        return estimator, settings
+    kernel = Kernel("linear", root="variance").fixed(X)
+    own = auto_settings(kernel, X, learner.seed)
+    others = [one for one in settings if one["kernel"] != AUTO]
+    return estimator.set_params(metric="variance"), [*own, *others]
 
 
 def _folds_of_groups(items: Items, number: int) -> list[Any] | None:
@@ -584,7 +628,8 @@ def search_by_folds(
         splits, noun = KFold(folds, shuffle=True, random_state=learner.seed).split(X), "items"
     sets = [held for _, held in splits]
     known: dict[str, Any] = {"alphas": alphas, "qid": items.qid, "sample_weight": items.weight}
-    found = search_folds(learner.estimator(1.0), X, items.y, sets, settings, measure=measure, **known)
+    estimator, settings = candidates_for(learner, X, settings)
+    found = search_folds(estimator, X, items.y, sets, settings, measure=measure, **known)
     return Search(f"{len(sets)} folds of {noun}, refitted", _score_name(measure), found.candidates, found.model)
 
 
@@ -603,7 +648,8 @@ def search_on_file(
     from kernelrank.model_selection import search_on_data
 
     known: dict[str, Any] = {"alphas": alphas, "qid": items.qid, "sample_weight": items.weight}
-    found = search_on_data(learner.estimator(1.0), X, items.y, settings, score=score, **known)
+    estimator, settings = candidates_for(learner, X, settings)
+    found = search_on_data(estimator, X, items.y, settings, score=score, **known)
     return Search(f"on {name}", _score_name(measure), found.candidates, found.model)
 
 
@@ -678,21 +724,30 @@ def _hold_out_exactly(
     alphas: str | Sequence[float],
     settings: list[dict[str, Any]],
 ) -> tuple[Search, PreferenceHoldout]:
-    """Choose by the agreement with preferences that are held out without refitting."""
+    """Choose by the agreement with preferences that are held out, without refitting unless a metric is learnt."""
+    import numpy as np
+    from sklearn.base import clone
+
     from kernelrank.model_selection import leave_preferences_out
 
-    grid = [{name: [value] for name, value in setting.items()} for setting in settings]
-    search = learner.search(alphas, kernel_grid=grid)
+    search = learner.search(alphas, settings)
     search.fit_pairs(X, groups=judge, **given)
-    chosen = search._learner({name: value for name, value in search.best_params_.items() if name != "alpha"})
-    held_out = leave_preferences_out(chosen.set_params(alpha=search.alpha_), X, groups=judge, **given)
+    how, learnt = f"every {'preference' if judge is None else 'judge'} held out", {"kernel": METRIC} in settings
+    if learnt:  # nothing here has a shortcut: folds are held out by a search without them
+        codes = np.arange(len(given["pairs"])) if judge is None else np.unique(judge, return_inverse=True)[1]
+        folds = np.random.default_rng(learner.seed).permutation(codes.max() + 1)[codes] % 5
+        held_out = leave_preferences_out(clone(search), X, groups=folds, **given)
+        how = f"5 folds of {'preferences' if judge is None else 'judges'}, each with a metric learnt without it"
+    else:
+        chosen = search._learner({name: value for name, value in search.best_params_.items() if name != "alpha"})
+        held_out = leave_preferences_out(chosen.set_params(alpha=search.alpha_), X, groups=judge, **given)
     table = search.cv_results_
     candidates = [
         {**setting, "score": float(score)}
         for setting, score in zip(table["params"], table["mean_test_score"], strict=True)
     ]
-    how = "every preference held out" if judge is None else "every judge held out"
-    return Search(how, "agreement", candidates, search), held_out
+    best = {**search.best_params_, "score": search.best_score_} if learnt else None
+    return Search(how, "agreement", candidates, search, best), held_out
 
 
 def _hold_out_likelihood(
@@ -714,7 +769,7 @@ def _hold_out_likelihood(
         how, noun = "10 folds of preferences, refitted", "fold"
     if learner.ties == "davidson" and "tie" in given:
         _check_ties_remain(given, groups, noun)
-    estimator = learner.estimator(1.0)
+    estimator, settings = candidates_for(learner, X, settings)
     found = search_preferences(estimator, X, groups=groups, settings=settings, alphas=alphas, **given)
     held_out = leave_preferences_out(found.best_of(estimator), X, groups=groups, **given)
     return Search(how, "log-loss, negative", found.candidates, found.model), held_out
