@@ -12,6 +12,7 @@ Without the constant feature there is no intercept for a held-out item to move, 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from scipy.stats import norm
 from kernelrank.estimators import RLS
 from kernelrank.exact_cv import DifferingPairs, ItemSets, leave_pair_out, leave_sets_out
 from kernelrank.metrics.roc import Components, TwoClasses, score_interval
-from kernelrank.model_selection.auc import Task, pair_variance
+from kernelrank.model_selection.auc import Task, pair_found, to_estimate
 from kernelrank.model_selection.refits import HoldoutData
 from studies.book.picture import legend_above, picture
 from studies.book.study import Run, Study
@@ -86,12 +87,17 @@ def pairs_held_out(draw: Draw) -> dict[str, tuple[float, tuple[float, float]]]:
     block = wins[:P, P:]
     components = Components(block.mean(axis=1), block.mean(axis=0))
     variance, degrees = components.variance()
-    both, _, _ = pair_variance(Task(draw.learner, draw.X, TwoClasses.read(draw.y, m)), components)
-    tournament = draw.components(scores).auc
+    task = Task(draw.learner, draw.X, TwoClasses.read(draw.y, m))
+    found = pair_found(task, components, task.on_halves())
+
+    def with_training(auc: float) -> tuple[float, tuple[float, float]]:
+        interval = to_estimate(replace(found, auc=auc), task, "leave_pair_out", 0.95).interval
+        return auc, (interval.low, interval.high)
+
     return {
-        "leave-pair-out": (components.auc, draw.interval(components.auc, both, degrees)),
+        "leave-pair-out": with_training(components.auc),
         "leave-pair-out, components": (components.auc, draw.interval(components.auc, variance, degrees)),
-        "tournament": (tournament, draw.interval(tournament, both, degrees)),
+        "tournament": with_training(draw.components(scores).auc),
     }
 
 

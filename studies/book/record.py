@@ -1,7 +1,7 @@
-"""What a run found, as a file: tables, settings, seed, date and versions; nothing about the machine.
+"""What a run found, as a file: tables, settings, seed, date, versions and the kind of processor.
 
-The file holds the published figures too, so that every figure of a page is in it, and a hash of all that it says: a
-file that was changed by hand is not read.
+The file says nothing else about the machine. It holds the published figures too, so that every figure of a page is in
+it, and a hash of all that it says: a file that was changed by hand is not read.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
 __all__ = ["Record"]
 
@@ -67,7 +68,7 @@ class Record:
         packages: tuple[str, ...] = (),
     ) -> Record:
         """Record a result with today's date and the versions of the packages that made it."""
-        versions = {"python": platform.python_version()}
+        versions = {"python": platform.python_version(), "processor": processor()}
         for name in (*PACKAGES, *packages):
             try:
                 versions[name] = importlib.metadata.version(name)
@@ -90,6 +91,12 @@ class Record:
         path.parent.mkdir(parents=True, exist_ok=True)
         fields = {**asdict(self), "sha256": hash_of(asdict(self))}
         path.write_text(json.dumps(fields, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def processor() -> str:
+    """Return the kind of processor that BLAS was compiled for, on which the last digits depend."""
+    kinds = {one.get("architecture") for one in threadpool_info() if one["user_api"] == "blas"}
+    return " and ".join(sorted(kind for kind in kinds if kind)) or platform.machine()
 
 
 def hash_of(fields: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ __all__ = [
     "PREFLIB",
     "REUTERS",
     "SURVIVAL",
+    "TABLES",
     "Source",
     "corpus",
 ]
@@ -100,6 +101,17 @@ SURVIVAL = {
         "the data sets of scikit-survival: https://github.com/sebp/scikit-survival",
     )
     for name in ("veteran", "GBSG2", "whas500")
+}
+TABLES = {
+    name: Source(
+        f"table {name}",
+        tuple(f"{folder}{name}.csv{end}" for folder in ("tables/", "") for end in ("", ".xz")),
+        "the UCI repository (https://archive.ics.uci.edu), as a CSV file with the target in the last column",
+    )
+    for name in (
+        *("abalone", "airfoil", "bike", "california", "concrete", "energy", "wine-white", "yacht"),
+        *("german", "ionosphere", "phoneme", "pima"),
+    )
 }
 AIMED_SPLIT = Source(
     "a split of AIMed by document",
