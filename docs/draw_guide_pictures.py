@@ -21,7 +21,7 @@ def draw_guide() -> None:
     """Write every picture of the guide."""
     for draw in (_choosing, _alpha_curve, _losses, _kernel_ridge, _leaderboard, _unlabelled, _clusters, _nested):
         draw()
-    for draw in (_basis, _conventions, _selection):
+    for draw in (_basis, _conventions, _selection, _costs):
         draw()
     corpus = make_corpus(30, random_state=0)
     (FOLDER / "sentence.svg").write_text(draw_candidate(corpus.candidates[0]), encoding="utf-8")
@@ -98,6 +98,22 @@ def _losses() -> None:
     ax.set(xlabel="predicted difference of a pair", ylabel="loss", ylim=(-0.1, 5))
     ax.legend(loc="upper center")
     _save(figure, "losses")
+
+
+def _costs() -> None:
+    """Draw Figure 1 of [PTAJB09]: the costs of a pair of the magnitude one half, and the error that they stand for."""
+    d, magnitude = np.linspace(-1.0, 2.0, 301), 0.5
+    figure, ax = _axes()
+    for values, label, style in (
+        ((1 - d) ** 2, 'cost="unit"', "--"),
+        ((magnitude - d) ** 2, 'cost="magnitude"', ":"),
+        ((magnitude - d) ** 2 / magnitude**2, 'cost="relative"', "-."),
+    ):
+        ax.plot(d, values, style, label=label, linewidth=2)
+    ax.step([-1.0, 0.0, 2.0], [1.0, 1.0, 0.0], "k-", label="wrong order", where="pre")
+    ax.set(xlabel="predicted difference of the pair", ylabel="cost", ylim=(-0.1, 4))
+    ax.legend()
+    _save(figure, "costs")
 
 
 def _kernel_ridge() -> None:
