@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from kernelrank.collecting import VoteRow, VoteStore
 from kernelrank.data import make_ranking, write_ranking
 from kernelrank.relations import make_corpus
 
@@ -46,6 +48,20 @@ def letor(seed: int, n_queries: int = 40) -> Maker:
         write_ranking(path, X, y, qid=qid, docid=np.array([f"d{number}" for number in range(len(y))]))
 
     return make
+
+
+def one_score_a_line(path: Path) -> None:
+    X, _, _ = documents(1, 40)
+    path.write_text("".join(f"{score:.6f}\n" for score in X[:, 0]), encoding="utf-8")
+
+
+def rows_of_queries(path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    X, y, qid = documents(3, 40)
+    columns = {f"x{number}": column for number, column in enumerate(X.T)}
+    pq.write_table(pa.table({**columns, "score": y, "query": qid}), path)
 
 
 def compressed(path: Path) -> None:
@@ -144,6 +160,18 @@ def dishes(path: Path, names: list[str] = DISHES, seed: int = 3) -> None:
     write_table(path, {"item": list(names), "kind": kinds, **taste})
 
 
+def wines(seed: int) -> Maker:
+    def make(path: Path) -> None:
+        rng = np.random.default_rng(seed)
+        acid, sugar, alcohol = rng.standard_normal((3, 300)).round(2)
+        stars = np.digitize(alcohol - acid + rng.logistic(0, 0.5, 300), [-1.5, -0.3, 0.6, 1.8]) + 1
+        write_table(
+            path, {"acid": acid.tolist(), "sugar": sugar.tolist(), "alcohol": alcohol.tolist(), "stars": stars.tolist()}
+        )
+
+    return make
+
+
 def new_dishes(path: Path) -> None:
     dishes(path, [f"new dish {number}" for number in range(200)], 4)
 
@@ -171,6 +199,27 @@ def votes(seed: int) -> Maker:
     return make
 
 
+def json_arena(path: Path) -> None:
+    rng = np.random.default_rng(6)
+    a, b, won = compared_pairs(rng, 8, 1_200)
+    lengths = rng.integers(20, 400, size=(1_200, 2)).tolist()
+    rows = [
+        {
+            "model_a": f"model {first}",
+            "model_b": f"model {second}",
+            "winner": "model_a" if first_won else "model_b",
+            "tokens_a": length[0],
+            "tokens_b": length[1],
+            "conversation": {"language": ["en", "fi"][length[0] % 2]},
+            "voted_at": f"2024-0{1 + number // 200}-01T12:00:00Z",
+        }
+        for number, (first, second, first_won, length) in enumerate(
+            zip(a.tolist(), b.tolist(), won.tolist(), lengths, strict=True)
+        )
+    ]
+    path.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
+
+
 def arena(names: list[str], m: int) -> Maker:
     def make(path: Path) -> None:
         rng, known = np.random.default_rng(5), np.array(names)
@@ -182,13 +231,14 @@ def arena(names: list[str], m: int) -> Maker:
                 "model_a": known[a].tolist(),
                 "model_b": known[b].tolist(),
                 "winner": winner.tolist(),
-                "user": [f"user {number}" for number in rng.integers(40, size=m)],
+                "user": [JUDGES[number] for number in rng.integers(len(JUDGES), size=m)],
             },
         )
 
     return make
 
 
+JUDGES = [*(f"user {number}" for number in range(38)), "gpt-9", "claude"]
 LANGUAGE_MODELS = [f"model {number}" for number in range(30)]
 
 
@@ -309,13 +359,49 @@ def numbers(names: bool) -> Maker:
     return make
 
 
+def mixtures(path: Path) -> None:
+    """The strength of some mixtures, which is not linear in their parts."""
+    rng = np.random.default_rng(7)
+    X = rng.gamma(2.0, size=(ROWS, 4)).round(3)
+    strength = (np.log(X[:, 0]) - np.abs(X[:, 1] - 2.0) + 0.2 * rng.standard_normal(ROWS)).round(3)
+    write_table(path, {**{f"part {k}": column.tolist() for k, column in enumerate(X.T)}, "strength": strength.tolist()})
+
+
+def collected_votes(path: Path) -> None:
+    """Let a judge compare the items of a database of `kernelrank collect`, each with the next one."""
+    with VoteStore(path) as store:
+        judge, names = store.judge("a secret of Ann", "Ann"), [item.name for item in store.items()]
+        for number in range(len(names) - 1):
+            answer = ("left", "right", "left", "tie")[number % 4]
+            store.append(
+                VoteRow(f"vote {number}", "vote", judge, 0, number, number + 1, answer, time="2026-01-01T12:00Z")
+            )
+
+
+def sentences(seed: int) -> Maker:
+    def make(path: Path) -> None:
+        rng = np.random.default_rng(seed)
+        interacts = rng.random(200) < 0.4
+        verbs = [rng.choice(["activates", "binds"] if yes else ["resembles", "lacks"]) for yes in interacts]
+        shown = [f"<e1>Sig{number}</e1> often {verb} <e2>Spo{number}</e2>." for number, verb in enumerate(verbs)]
+        documents = [f"d{number // 5}" for number in range(200)]
+        known = np.where(interacts, "yes", "no").tolist()
+        write_table(path, {"sentence": shown, "interacts": known, "document": documents})
+
+    return make
+
+
 FILES: dict[str, Maker] = {
+    "concrete.csv": mixtures,
     "export.csv": with_a_title,
     "cohort.xlsx": sheets,
     "numbers.csv": numbers(names=False),
     "table.csv": numbers(names=True),
     "train.txt": letor(0),
     "test.txt": letor(1),
+    "scores.txt": one_score_a_line,
+    "more.txt": letor(2, 10),
+    "rows.parquet": rows_of_queries,
     "train.txt.gz": compressed,
     "MQ2008/": folds,
     "OHSUMED/": folds,
@@ -329,11 +415,15 @@ FILES: dict[str, Maker] = {
     "cohort.csv": patients(3),
     "data.csv": patients(4),
     "items.csv": dishes,
+    "essays.csv": dishes,
     "new_items.csv": new_dishes,
+    "wines.csv": wines(0),
+    "new_wines.csv": wines(1),
     "votes.csv": votes(0),
     "later_votes.csv": votes(1),
     "models.csv": language_models,
     "arena.csv": arena(LANGUAGE_MODELS, 600),
+    "arena.jsonl": json_arena,
     "drugs.csv": objects("D", 40, 0),
     "new_drugs.csv": objects("N", 20, 1),
     "targets.csv": objects("T", 25, 2),
@@ -341,6 +431,8 @@ FILES: dict[str, Maker] = {
     "players.csv": objects("P", 30, 3),
     "results.csv": results,
     "corpus.xml": corpus(70, 0),
+    "sentences.csv": sentences(0),
+    "new_sentences.csv": sentences(1),
     "one.xml": corpus(70, 1),
     "other.xml": corpus(70, 2),
     "new.xml": corpus(70, 3),
@@ -353,6 +445,7 @@ FILES_OF_PAGES: dict[tuple[str, str], Maker] = {
 }
 
 MODELS = (
+    ("wines", "fit wines.csv --target stars --levels -o {}"),
     ("--time", "fit patients.csv --time months --event died -o {}"),
     ("items.csv", "fit items.csv --pairs votes.csv -o {}"),
     ("new_patients.csv", "fit patients.csv --target outcome -o {}"),

@@ -75,9 +75,18 @@ def test_command_line_runs(page, line, folders, monkeypatch):
             stand_ins.make(word, page, folder)
         elif word.endswith(".kr") and not (folder / word).exists() and words[0] != "convert":
             fit_model(line, page, folder, word)
-    if words[0] == "serve":
-        serve_for_a_moment(folder, page, words, monkeypatch)
+    if words[0] == "collect" and "--database" in words:
+        pytest.skip("tests/collecting starts a database server of its own")
+    if words[0] == "serve" and not words[1].endswith(".kr"):
+        (folder / words[1]).mkdir(exist_ok=True)
+        fit_model("", page, folder, f"{words[1]}/model.kr")
+    if "--simulate" in words:
+        words += ["--votes", "60"]
+    elif words[0] == "serve" or (words[0] == "collect" and "--export" not in words):
+        serve_for_a_moment(words, monkeypatch)
     run(words)
+    if words[0] == "collect" and Path("votes.db").exists():
+        stand_ins.collected_votes(Path("votes.db"))
 
 
 def few_permutations(*data, n_permutations=None, test=model_selection.permutation_test, **options):
@@ -93,14 +102,10 @@ def fit_model(line: str, page: str, folder: Path, name: str) -> None:
     run(words)
 
 
-def serve_for_a_moment(folder: Path, page: str, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the models of a folder, take a free port, and stop the service as soon as it has started."""
+def serve_for_a_moment(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take a free port, and stop the service as soon as it has started."""
     pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'kernelrank[serve]'")
     from kernelrank.serving.service import Server
-
-    if not words[1].endswith(".kr"):
-        (folder / words[1]).mkdir(exist_ok=True)
-        fit_model("", page, folder, f"{words[1]}/model.kr")
 
     def run_and_stop(server, sockets, run=Server.run):
         server.should_exit = True

@@ -27,6 +27,7 @@ FLOORS = [
     {"dyads", "selection"},
     {"relations", "report", "dask", "exports"},
     {"serving", "pyterrier"},
+    {"collecting"},
     {"cli"},
     {"__main__"},
 ]
@@ -40,8 +41,8 @@ for height, floor in enumerate(FLOORS):
         MAY_IMPORT[room] = BASE.union(*FLOORS[:height])
 for room in ("estimators", "votes", "model_selection", "dyads", "selection", "dask"):
     MAY_IMPORT[room] |= {"metrics"}
-MAY_IMPORT["estimators"] |= {"data"}  # `fit` takes the path of a file
-for room in ("relations", "report", "exports", "serving", "cli"):
+MAY_IMPORT["estimators"] |= {"data", "persistence"}  # `fit` takes the path of a file, and writes checkpoints
+for room in ("relations", "report", "exports", "serving", "collecting", "cli"):
     MAY_IMPORT[room] |= {"metrics", "data", "persistence"}
 
 # What goes up, but for `plot`, where results draw themselves by the displays of the report: names with a second path.
