@@ -458,7 +458,7 @@ def _answer_agreement(answer: Answer, board: Leaderboard) -> None:
         if found.pvalue < 0.01:
             answer.note(
                 f"pairs deviate from the scores by {found.deviation:.2f} logits (p {pvalue(found.pvalue)}): one score "
-                "an item cannot explain these votes; KroneckerRLS(relation='reciprocal') learns such relations"
+                "an item cannot explain these votes; BradleyTerry(relation='reciprocal') learns match-ups from features"
             )
 
 

@@ -361,10 +361,12 @@ class Refits:
         for number, alpha in enumerate(self.tried):
             model = clone(model) if alpha is None else clone(model).set_params(alpha=alpha)
             model.fit_pairs(self.X, pairs[kept], **given)
-            scores = model.predict(self.X)
-            found[:, number] = scores[pairs[own, 0]] - scores[pairs[own, 1]]
             if isinstance(model, BradleyTerry):
+                found[:, number] = model._differences(self.X, pairs[own])
                 probability[:, number] = self._observed(model, own)
+            else:
+                scores = model.predict(self.X)
+                found[:, number] = scores[pairs[own, 0]] - scores[pairs[own, 1]]
         return found, probability
 
     def _observed(self, model: BradleyTerry, own: Index) -> Float:

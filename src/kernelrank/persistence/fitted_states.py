@@ -380,6 +380,7 @@ VOTES: dict[str, Kind] = {
     "covariate_names_": "labels (covariates)",
     "covariate_effects_": "floats (covariates)",
     "covariate_covariance_": "floats (covariates, covariates)",
+    "match_ups_": "floats (match_up_rows, match_up_columns)",
 }
 SELECTION: dict[str, Kind] = {
     "selected_": "indices below features (selected)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from types import MethodType
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -14,9 +15,9 @@ from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
-from kernelrank.base.arrays import Float, Matrix
+from kernelrank.base.arrays import Float, Index, Matrix, dense_rows
 from kernelrank.base.labels import Queries
-from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context
+from kernelrank.base.sklearn_private import Interval, StrOptions, fit_context, num_samples
 from kernelrank.base.validation import (
     check_pair_values,
     check_pairs,
@@ -38,12 +39,76 @@ from kernelrank.estimators.base import (
 )
 from kernelrank.estimators.posterior import ScorePosterior
 from kernelrank.estimators.tasks import Ranker
-from kernelrank.features import Features, ReducedSet
+from kernelrank.features import ColumnFeatures, ExplicitFeatures, Features, ReducedSet
 from kernelrank.kernels import GammaLike, KernelLike, MetricLike
 from kernelrank.solvers.precision import check_range
 from kernelrank.votes.likelihood import outcome_probabilities
 from kernelrank.votes.newton import JudgeEffect, LinearSystem, Unknowns, VoteNewton, VoteProblem, VoteSolution
 from kernelrank.votes.votes import Votes, covariate_effects, covariate_values, root_mean_squares
+
+# Match-ups ------------------------------------------------------------------------------------------------------------
+#
+# Match-ups: votes that depend on both items together, which one score an item cannot follow.
+#
+# A vote on the items h and j has the difference
+#
+# ``η = f_h - f_j + g_hᵀ W g_j``, ``f = φ · w``, ``g = φ - mean(φ)``,
+#
+# with the columns φ of the items and an antisymmetric W, so that ``η(j, h) = -η(h, j)``. The mean over all items of the
+# last part is zero: f is by how much an item is ahead of all others on average. With the penalty
+# ``alpha (‖w‖² + ‖W‖²)`` the kernel of two votes is that of differences of scores, plus the reciprocal one of centred
+# columns, ``½ (K_ac K_bd - K_ad K_bc)`` [PWTSD10]. So each pair is a row of columns: the differences of those of its
+# items, and for each two columns ``(g_hk g_jl - g_hl g_jk) / √2``, whose weight is √2 W_kl. Every vote is then one on
+# its pair against a row of zeros, and the likelihood, its solver and its certificate are those of votes on items.
+
+MOST_COLUMNS = 140
+"""The largest number of columns of items. Pairs have half of its square, which Newton's method can still factorise."""
+
+
+class MatchUps(ExplicitFeatures):
+    """The columns of pairs of items: those of match-ups first, then those of scores; the last row is zero.
+
+    O(k r²) time and memory for k different pairs and r columns of items.
+    """
+
+    def __init__(self, of_items: ColumnFeatures, votes: Votes) -> None:
+        r = of_items.n_columns
+        if r > MOST_COLUMNS:
+            raise InvalidInputError(
+                f"Expected at most {MOST_COLUMNS} columns of items for relation='reciprocal'; got {r:,}. Give "
+                "basis=100, so that all kernels are with 100 items."
+            )
+        self.of_items = of_items
+        Phi = dense_rows(of_items.X, slice(None))
+        self.mean = Phi.mean(axis=0)
+        pairs, number = np.unique(votes.pairs, axis=0, return_inverse=True)
+        (a, b), (i, j) = (Phi[pairs] - self.mean).transpose(1, 0, 2), np.triu_indices(r, 1)
+        rows = np.zeros((len(pairs) + 1, len(i) + r))
+        rows[:-1, : len(i)] = (a[:, i] * b[:, j] - a[:, j] * b[:, i]) / np.sqrt(2.0)
+        rows[:-1, len(i) :] = a - b
+        ends = np.column_stack([number.ravel(), np.full(number.size, len(pairs))])
+        self.votes = replace(votes, n_items=len(rows), pairs=ends)
+        super().__init__(rows)
+
+    def from_primal(self, w: Float) -> Float:
+        """Return the coefficients of the scores of items."""
+        return self.of_items.from_primal(w[-self.of_items.n_columns :])
+
+    def weights(self, w: Float) -> Float:
+        """Return W and ``W mean(φ)`` as coefficients of items, shape (s, s + 1)."""
+        r = self.of_items.n_columns
+        W = np.zeros((r, r))
+        W[np.triu_indices(r, 1)] = w[:-r] / np.sqrt(2.0)
+        W -= W.T
+        found = self.of_items.from_primal(np.column_stack([W, W @ self.mean]))
+        return np.column_stack([self.of_items.from_primal(np.ascontiguousarray(found[:, :-1].T)).T, found[:, -1]])
+
+
+def match_up(weights: Float, first: Float, second: Float) -> Float:
+    """Return ``g_hᵀ W g_j`` for rows of items, shapes (l, s): O(l s²) time."""
+    W, shift = weights[:, :-1], weights[:, -1]
+    return np.asarray(np.einsum("ls,ls->l", first @ W, second) - (first - second) @ shift)
+
 
 # Vote learner ---------------------------------------------------------------------------------------------------------
 #
@@ -51,7 +116,7 @@ from kernelrank.votes.votes import Votes, covariate_effects, covariate_values, r
 
 LEARNT = (
     *("tie_log_", "side_bias_std_", "judges_", "judge_effects_", "precision_factor_", "precision_items_"),
-    *("covariate_names_", "covariate_effects_", "covariate_covariance_"),
+    *("covariate_names_", "covariate_effects_", "covariate_covariance_", "match_ups_"),
 )
 """What some fits store and others do not."""
 
@@ -69,6 +134,7 @@ class VoteLearner(Ranker, ScorePosterior):
 
     cost: Cost = "unit"  # a vote knows which item is preferred, and not by how much
     query_weight: QueryWeight = "pairs"
+    relation: Literal["reciprocal"] | None
     ties: Literal["half", "davidson"]
     side_bias: bool
     judge_effect: JudgeEffect | None
@@ -101,6 +167,8 @@ class VoteLearner(Ranker, ScorePosterior):
             scores = scores[:, 0]
         if self.side_bias or self.judge_effect is not None:
             raise InvalidInputError("side_bias and judge_effect need votes with sides or judges: use fit_pairs")
+        if self.relation == "reciprocal":
+            raise InvalidInputError("relation='reciprocal' needs votes, since scores have no match-ups: use fit_pairs")
         queries = Queries.from_labels(qid, X.shape[0])
         pairs, weight = list_score_pairs(scores, queries, check_weight(sample_weight, X.shape[0]))
         return Votes.count(X.shape[0], pairs, weight=weight), queries
@@ -139,6 +207,9 @@ class VoteLearner(Ranker, ScorePosterior):
     def _problem(self, X: Matrix, votes: Votes) -> VoteProblem:
         features = self._features(X)
         check_range(features, [votes.graph(votes.total)])
+        if self.relation == "reciprocal":
+            features = MatchUps(features.columns, votes)
+            votes = features.votes
         unknowns = Unknowns(
             bool(self.side_bias),
             self.judge_effect,
@@ -191,9 +262,15 @@ class VoteLearner(Ranker, ScorePosterior):
         queries: Queries | None,
     ) -> Self:
         """Store what was fitted, and nothing of an earlier fit with other options."""
-        votes, unknowns, features = problem.votes, problem.unknowns, problem.features
+        votes, unknowns = problem.votes, problem.unknowns
+        features, factor = problem.features, solution.factor
         for name in LEARNT:
             self.__dict__.pop(name, None)
+        if isinstance(features, MatchUps):
+            self.match_ups_ = features.weights(solution.unknowns[unknowns.size :, 0])
+            features = features.of_items
+            r = features.n_columns
+            factor = None if factor is None else np.ascontiguousarray(factor[-r:, -r:])
         solver = "cholesky" if newton.direct(problem) else "conjugate_gradient"
         graphs = [(np.zeros(1, dtype=np.int64), votes.graph(votes.total))]
         self._keep(features, graphs, [solution], solver, one_output=True)
@@ -222,12 +299,26 @@ class VoteLearner(Ranker, ScorePosterior):
             effects = solution.effects[unknowns.judges]
             scaled = unknowns.judge_effect == "scale"
             self.judge_effects_ = unknowns.scales(solution.effects)[0] if scaled else effects.copy()
-        if solution.factor is not None:
-            self.precision_factor_ = solution.factor
+        if factor is not None:
+            self.precision_factor_ = factor
             if isinstance(features, ReducedSet):
-                self.precision_factor_ = np.triu(solution.factor @ features.map.U)
+                self.precision_factor_ = np.triu(factor @ features.map.U)
                 self.precision_items_ = features.map.taken
         return self
+
+    def _differences(self, X: Any, pairs: Index) -> Float:
+        """Return by how much the first item of each pair is ahead of the second."""
+        scores = self.predict(X)
+        found: Float = scores[pairs[:, 0]] - scores[pairs[:, 1]]
+        if not hasattr(self, "match_ups_"):
+            return found
+        X = self._check_items(X, reset=False)
+        if hasattr(self, "coef_"):
+            rows = dense_rows(X, slice(None))
+        else:
+            kernel = self._kernel()
+            rows = dense_rows(X[:, self.basis_], slice(None)) if kernel.precomputed else kernel.matrix(X, self.X_fit_)
+        return found + match_up(self.match_ups_, rows[pairs[:, 0]], rows[pairs[:, 1]])
 
 
 # Bradley Terry --------------------------------------------------------------------------------------------------------
@@ -267,6 +358,11 @@ class BradleyTerry(VoteLearner):
         As in `RankRLS`.
     gamma, degree, coef0, kernel_params, metric
         Options of the kernel, as in `RankRLS`.
+    relation : {"reciprocal"}, optional
+        Whether a vote depends on the features of both items together, beyond the difference of two scores: a may then
+        beat b, b beat c, and c beat a [PWTSD10]_. `predict_proba` knows these match-ups; `predict` and `covariance`
+        are of scores, by which an item is ahead of all training items on average. For up to 140 columns of X, or so
+        many items of a basis.
     ties : {"half", "davidson"}, default="half"
         How a tie counts: as half a vote for each of the two items, or as an outcome with its own probability, with win,
         loss and tie in the proportions ``exp(d / 2)``, ``exp(-d / 2)`` and ``exp(θ)``, where d is the difference and
@@ -328,6 +424,8 @@ class BradleyTerry(VoteLearner):
         The objective at the solution, penalties included.
     covariate_names_, covariate_effects_, covariate_covariance_ : ndarray, shapes (p,), (p,), (p, p)
         The covariates, their effects and the covariance of these; `covariates_` is their table.
+    match_ups_ : ndarray, shape (s, s + 1)
+        The antisymmetric weights of match-ups, and what centres them: only with ``relation="reciprocal"``.
     precision_factor_ : ndarray, shape (s, s)
         What `covariance` needs: the triangular factor of the precision of the coefficients. Only where the system was
         factorised.
@@ -352,6 +450,8 @@ class BradleyTerry(VoteLearner):
     .. [BT52] Bradley and Terry (1952). Rank analysis of incomplete block designs. Biometrika 39.
     .. [Dav70] Davidson (1970). On extending the Bradley-Terry model to accommodate ties in paired comparison
        experiments. Journal of the American Statistical Association 65.
+    .. [PWTSD10] Pahikkala, Waegeman, Tsivtsivadze, Salakoski and De Baets (2010). Learning intransitive reciprocal
+       relations with kernel methods. European Journal of Operational Research 206.
 
     Examples
     --------
@@ -371,6 +471,7 @@ class BradleyTerry(VoteLearner):
             for name, kinds in KernelLearner._parameter_constraints.items()
             if name not in ("warm_start", "missing")
         },
+        "relation": [StrOptions({"reciprocal"}), None],
         "ties": [StrOptions({"half", "davidson"})],
         "side_bias": ["boolean"],
         "judge_effect": [StrOptions({"side", "scale"}), None],
@@ -390,6 +491,7 @@ class BradleyTerry(VoteLearner):
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
         metric: MetricLike = None,
+        relation: Literal["reciprocal"] | None = None,
         ties: Literal["half", "davidson"] = "half",
         side_bias: bool = False,
         judge_effect: JudgeEffect | None = None,
@@ -583,9 +685,8 @@ class BradleyTerry(VoteLearner):
         -----
         Only after `fit_pairs`: pairs of scored items are not independent votes, and have no such probabilities.
         """
-        scores = self.predict(X)
-        pairs = check_pairs(pairs, len(scores))
-        d = scores[pairs[:, 0]] - scores[pairs[:, 1]]
+        pairs = check_pairs(pairs, num_samples(X))
+        d = self._differences(X, pairs)
         stood = check_sides(side, len(pairs))
         if stood is not None:
             d = d + self.side_bias_ * stood
