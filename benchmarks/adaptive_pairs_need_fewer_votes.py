@@ -7,8 +7,9 @@ Ten simulated judges vote at the same time on items whose scores are normal, wit
 the leaderboard is fitted again after every 12 % more votes. For each case the table has
 
 - the votes until the mean Kendall's tau of scores and true scores is .8, adaptive, random and their ratio (the claim is
-  that of a standard deviation of 2);
-- the share of 95 % intervals that hold the true score, over items, fits and runs, with random and adaptive pairs;
+  that of a standard deviation of 2), with a standard error from resampling the runs;
+- the share of 95 % intervals that hold the true score, over items, fits and runs, with adaptive and random pairs, and
+  its standard error over the runs;
 - the reliability of the adaptive board at tau = .8: the squared correlation of scores and truth, what the posterior
   says of it, and what the separation index says: one less the mean squared standard error over the variance of the
   scores, both without regularisation.
@@ -40,28 +41,30 @@ def separation(votes):
 
 
 def measured(n_items, spread, design, judge_spread, n_runs, seed):
-    """Return votes, and means over runs: tau, coverage, and reliability: the true one, the posterior's, separation."""
+    """Return numbers of votes (k,), measures (n_runs, k, 4), and the collected votes of each run and number.
+
+    The measures are Kendall's tau, coverage, the squared correlation with the truth, and the posterior's reliability.
+    """
     last = int(n_items * (12 if spread > 1.5 else 40) * (1.0 + np.log(n_items / 20.0) / 4.0))
     checkpoints = np.unique(np.rint(np.geomspace(n_items + 10, last, int(np.log(last / n_items) / 0.113)))).astype(int)
-    found = {}
+    measures, collected = [], []
     for run in range(n_runs):
-        for state in simulated_votes(
+        states = simulated_votes(
             n_items, checkpoints.tolist(), spread=spread, design=design, judge_spread=judge_spread, seed=seed + run
-        ):
+        )
+        rows, votes = [], []
+        for state in states:
             (board,) = state.outlook.boards
             items = np.array(board["items"])
             truth = state.truth[items] - state.truth[items].mean()
             score, low, high = (np.array(board[name]) for name in ("score", "low", "high"))
-            found.setdefault(len(state.votes.left), []).append(
-                (
-                    kendalltau(score, truth).statistic,
-                    np.mean((low <= truth) & (truth <= high)),
-                    np.corrcoef(score, truth)[0, 1] ** 2,
-                    board["reliability"],
-                    separation(state.votes) if design == "adaptive" else np.nan,
-                )
-            )
-    return np.array(list(found)), np.array([np.mean(values, axis=0) for values in found.values()])
+            tau, inside = kendalltau(score, truth).statistic, np.mean((low <= truth) & (truth <= high))
+            rows.append((tau, inside, np.corrcoef(score, truth)[0, 1] ** 2, board["reliability"]))
+            votes.append(state.votes)
+        measures.append(rows)
+        collected.append(votes)
+    k = min(map(len, measures))  # random judges may have seen all pairs of few items
+    return checkpoints[:k], np.array([rows[:k] for rows in measures]), collected
 
 
 def crossing(votes, tau):
@@ -74,6 +77,20 @@ def crossing(votes, tau):
     return float(np.exp((1.0 - share) * np.log(votes[place]) + share * np.log(votes[place + 1])))
 
 
+def ratio_and_error(results, rng):
+    """Return the ratio of the votes that the two designs need, and its standard error from resampling the runs.
+
+    The runs of the two designs have the same true scores, and are resampled together.
+    """
+
+    def ratio(runs):
+        needed = (crossing(votes, measures[runs, :, 0].mean(axis=0)) for votes, measures, _ in results.values())
+        return np.divide(*needed)
+
+    n_runs = len(results["adaptive"][1])
+    return ratio(np.arange(n_runs)), np.nanstd([ratio(rng.integers(n_runs, size=n_runs)) for _ in range(400)])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, nargs="+", default=[20, 50, 200])
@@ -82,24 +99,33 @@ def main():
     parser.add_argument("--judge-spread", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    print("items  sd  adaptive  random  ratio  cover (adaptive)  cover (random)  true r²  posterior  separation")
+    rng = np.random.default_rng(given.seed)
+    print("items  sd  adaptive  random  ratio (s.e.)  cover (adaptive)  cover (random)  true r²  posterior  separation")
     for spread in given.spread:
         for n_items, n_runs in zip(given.items, given.runs, strict=True):
             results = {
                 design: measured(n_items, spread, design, given.judge_spread, n_runs, given.seed)
                 for design in ("adaptive", "random")
             }
-            needed = {design: crossing(votes, means[:, 0]) for design, (votes, means) in results.items()}
-            cover = {design: means[:, 1].mean() for design, (_, means) in results.items()}
-            votes, means = results["adaptive"]
-            place = int(np.argmin(np.abs(votes - (needed["adaptive"] if needed["adaptive"] > 0 else votes[-1]))))
-            true, said, separated = means[place, 2:]
-            print(
-                f"{n_items:5d} {spread:3g} {needed['adaptive']:9.0f} {needed['random']:7.0f} "
-                f"{needed['adaptive'] / needed['random']:6.2f} {cover['adaptive']:17.3f} {cover['random']:15.3f} "
-                f"{true:8.2f} {said:10.2f} {separated:11.2f}",
-                flush=True,
-            )
+            print(row_of(n_items, spread, results, rng), flush=True)
+
+
+def row_of(n_items, spread, results, rng):
+    """Return a row of the table; coverage has a standard error over the runs."""
+    needed = {name: crossing(votes, measures[:, :, 0].mean(axis=0)) for name, (votes, measures, _) in results.items()}
+    ratio, error = ratio_and_error(results, rng)
+    cover = []
+    for _, measures, _ in results.values():
+        runs = measures[:, :, 1].mean(axis=1)
+        cover.append(f"{runs.mean():8.3f} ({runs.std(ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else np.nan:.3f})")
+    votes, measures, collected = results["adaptive"]
+    place = int(np.argmin(np.abs(votes - (needed["adaptive"] if needed["adaptive"] > 0 else votes[-1]))))
+    true, said = measures[:, place, 2:].mean(axis=0)
+    separated = np.mean([separation(states[place]) for states in collected])
+    return (
+        f"{n_items:5d} {spread:3g} {needed['adaptive']:9.0f} {needed['random']:7.0f}   {ratio:.2f} ({error:.2f}) "
+        f"{cover[0]:>17} {cover[1]:>15} {true:8.2f} {said:10.2f} {separated:11.2f}"
+    )
 
 
 if __name__ == "__main__":
