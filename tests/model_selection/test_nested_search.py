@@ -189,12 +189,25 @@ def test_queries_inside_queries_equal_refitting(search):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
 
 
-def test_one_positive_item_inside_is_no_choice():
-    X, y, _ = cohort(1, m=14)
-    y[:] = 0.0
-    y[[2, 7, 9]] = 1.0
-    held = leave_pair_out(SEARCHES["RankRLS"], X, y)
-    expected, _ = oracle.pair_differences(SEARCHES["RankRLS"], X, y, held.first, held.second)
+PAIRS_INSIDE = {"cv": "leave_pair_out", "scoring": "pairwise_accuracy"}
+
+
+@pytest.mark.parametrize(
+    ("search", "chosen"),
+    [
+        (RankRLSCV(ALPHAS), 1),  # nothing is compared without the last positive item: the first of equal alphas
+        (RLSCV(ALPHAS, **PAIRS_INSIDE), 6),  # learns from items of one class, too
+        (RLSCV(ALPHAS, kernel="gaussian", gamma=0.3, **PAIRS_INSIDE), 3),
+    ],
+)
+def test_one_positive_item_inside(search, chosen):
+    X, y, _ = cohort(0, m=14)
+    y[:] = -1.0
+    y[[2, 7]] = 1.0
+    assert shortcut(search, X, y)
+    held = leave_pair_out(search, X, y)
+    expected, best = oracle.pair_differences(search, X, y, held.first, held.second)
+    assert len({one["alpha"] for one in best}) == chosen
     np.testing.assert_allclose(held.difference, expected, rtol=0, atol=1e-8)
 
 

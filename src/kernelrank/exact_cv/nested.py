@@ -56,7 +56,7 @@ def inner_agreements(problem: Problem, outer: ItemSets, alphas: Float) -> Float 
     found_scales = [problem.common_scale(int(size) + 2) for size in sizes]
     scales = [scale for scale in found_scales if scale is not None]
     levels, level_of = np.unique(problem.truth[:, 0], return_inverse=True)
-    two_levels = len(levels) == 2
+    two_levels = len(levels) == 2 and problem.graph.queries is not None
     if len(scales) < len(sizes) or not (two_levels or problem.differences_survive(int(sizes.max()) + 2)):
         return None
     pairs = DifferingPairs.of(problem.truth)
@@ -73,7 +73,7 @@ def inner_agreements(problem: Problem, outer: ItemSets, alphas: Float) -> Float 
             places = place[outer.items[outer.places(numbers, int(outer.sizes[numbers[0]]))]]
             data = Gamma, e, y, pairs.end, duplicate_of
             found[:, numbers, alpha] = _agreements(*data, places, *trace_and_lam)
-    if two_levels:
+    if two_levels:  # RLS without an intercept learns from items of one level, too
         found[:, _nothing_left(outer, level_of)] = 0.0
     total, doubt = found
     # An alpha that is not the best one whatever its doubtful pairs count may have any count below the best.
