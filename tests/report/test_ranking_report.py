@@ -276,3 +276,25 @@ def test_the_random_order_stands_beside_the_folds():
     page = folds_report(folds, y, y + np.sin(np.arange(len(y))), qid=qid, measures=["pairwise_accuracy"])
     row = page.html.partition("random order</th>")[2].partition("</tbody>")[0]
     assert "0.500" in row
+
+
+def test_the_page_says_whether_learnt_weights_are_used():
+    random = np.random.default_rng(0)
+    X = random.standard_normal((60, 4))
+    y = np.sin(2 * X[:, 0])
+    plain, learnt = (kr.MetricRankRLSCV([0.1], rounds=rounds, cv=2).fit(X, y) for rounds in (0, 1))
+    assert (plain.round_, learnt.round_) == (0, 1)
+    options = {"held_out": y, "feature_names": ["left", "right", "up", "down"]}
+    words = ranking_report(plain, X, y, **options).html
+    assert "No weights are used" in words
+    assert "no measure of importance" not in words
+    words = ranking_report(learnt, X, y, **options).html
+    assert "No weights are used" not in words
+    assert words.index(">left<", words.index("no measure of importance")) > 0
+
+
+def test_one_alpha_has_no_curve_and_no_warning():
+    X, y = np.random.default_rng(1).standard_normal((30, 2)), np.arange(30.0)
+    page = ranking_report(RankRLSCV([1.0], kernel="auto").fit(X, y), X, y)
+    assert "Choosing the kernel" in page.html
+    assert "Choosing alpha" not in page.html

@@ -507,7 +507,7 @@ def describe_scoring(model: BaseEstimator) -> str:
 
 
 def alpha_curve_of(model: BaseEstimator) -> AlphaCurveDisplay | None:
-    """Return what a search over alpha found, named after its measure; None if there was no such search."""
+    """Return what a search over several alphas found, named after its measure; None if there was no such search."""
     if not hasattr(model, "cv_results_"):
         return None
     try:
@@ -515,7 +515,7 @@ def alpha_curve_of(model: BaseEstimator) -> AlphaCurveDisplay | None:
     except InvalidInputError:
         return None
     display.score_name = f"hold-out {describe_scoring(model)}"
-    return display
+    return display if len(display.alphas) > 1 else None
 
 
 # Alpha errors ---------------------------------------------------------------------------------------------------------

@@ -886,9 +886,9 @@ def _value_words(value: Any) -> str:
 
 def column_weights(learner: BaseEstimator, X: Any, names: Labels | None) -> list[tuple[str, float]]:
     """Return the columns with the largest learnt weights, each that of the standardised column."""
-    metric = getattr(learner, "metric_", None)
-    if metric is None or np.shape(X)[1] != len(metric):
+    if not getattr(learner, "round_", 0):  # without a later round columns are only standardised
         return []
+    metric: Float = learner.metric_
     weights = metric * column_variances(check_array(X, accept_sparse=True, dtype=np.float64))
     known = [f"x{number}" for number in range(len(metric))] if names is None else [str(name) for name in names]
     order = np.argsort(-weights, kind="stable")[:MOST_WEIGHTS]
