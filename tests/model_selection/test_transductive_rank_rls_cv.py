@@ -150,8 +150,43 @@ def test_what_is_refused(monkeypatch):
     with pytest.raises(NothingToCompareError):
         TransductiveRankRLSCV().fit(X, np.where(HIDDEN, np.nan, 1.0), qid=QID)
     monkeypatch.setattr(transduction_holdout, "DIRECT_LIMIT", 10)
+    TransductiveRankRLSCV([1.0]).fit(X, y, qid=QID)  # few columns: nothing of the size of the items squared
     with pytest.raises(InvalidInputError, match="the limit is 10"):
-        TransductiveRankRLSCV().fit(X, y, qid=QID)
+        TransductiveRankRLSCV([1.0], kernel="rbf").fit(X, y, qid=QID)
+
+
+def close_to_new_fits(model, columns, target, names, **options):
+    """Compare differences inside each scored query with those of fits in which it is unscored too."""
+    for label in np.unique(names[~np.isnan(target)]):
+        own = label == names
+        fitted = TransductiveRankRLS(model.alpha_, model.anchor_, **options)
+        fitted.fit(columns, np.where(own, np.nan, target), qid=names)
+        expected = fitted.transduction_[own[fitted.unscored_]]
+        found = model.holdout_scores_[own] - model.holdout_scores_[own].mean()
+        np.testing.assert_allclose(found, expected - expected.mean(), rtol=0, atol=1e-8 * np.ptp(expected))
+
+
+@pytest.mark.parametrize("alpha", 2.0 ** np.array([-15, -3, 15]))
+def test_few_columns_take_nothing_of_the_size_of_the_items_squared(monkeypatch, alpha):
+    taken = []
+    blocks, whole = transduction_holdout.HeldBlocks, transduction_holdout.HeldMinimum
+    monkeypatch.setattr(blocks, "of", lambda *args, of=blocks.of: taken.append("blocks") or of(*args))
+    monkeypatch.setattr(whole, "of", lambda *args, of=whole.of: taken.append("whole") or of(*args))
+    few = X[:, :2]
+    for anchor in (1e-4, 1.0, 1e4):
+        close_to_new_fits(TransductiveRankRLSCV([alpha], [anchor]).fit(few, y, qid=QID), few, y, QID)
+    assert taken == 3 * ["blocks"]
+    TransductiveRankRLSCV([alpha], [1.0], cv=UNIONS).fit(few, y, qid=QID)  # folds of scored and unscored queries
+    assert taken[3:] == ["whole"]
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_one_unscored_item(kernel):
+    rows = np.append(np.flatnonzero(~HIDDEN), 0)
+    names, target = np.append(QID[~HIDDEN], "alone"), np.append(Y[~HIDDEN], np.nan)
+    model = TransductiveRankRLSCV([1.0], [1.0], kernel=kernel).fit(X[rows], target, qid=names)
+    close_to_new_fits(model, X[rows], target, names, kernel=kernel)
+    assert model.transduction_.shape == (1,)
 
 
 def test_the_edge_of_the_grid_is_told():

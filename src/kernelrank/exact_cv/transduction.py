@@ -95,8 +95,7 @@ def transduce(problem: Problem, unscored: Index, folds: ItemSets, alpha: float, 
     guess[unscored] = inductive
     residuals = FoldResiduals.of(problem, folds, alpha, unscored)
     rho = residuals.at(less_means(guess, problem.graph))
-    large = residuals.primal and len(unscored) > 2 * residuals.right.shape[1]
-    corrections = (BlockMinimum if large else DenseMinimum).of(residuals, rho).corrections(anchors)
+    corrections = (BlockMinimum if residuals.by_columns else DenseMinimum).of(residuals, rho).corrections(anchors)
     return inductive[:, :, None] + corrections, inductive
 
 
@@ -147,26 +146,39 @@ class FoldResiduals:
         cls, problem: Problem, folds: ItemSets, alpha: float, unscored: Index, *, dual: bool = False
     ) -> FoldResiduals:
         """Factorise the problem, and solve one small system for each fold."""
+        alphas = np.array([alpha])
+        ((decomposition, _),) = decompose(problem.features, problem.graph, alphas, scores=False, dual=dual)
+        decomposition.report_errors(alphas, alphas)
+        found = cls.of_decomposition(decomposition, problem, folds, alpha, unscored)
+        return found or cls.of(problem, folds, alpha, unscored, dual=True)
+
+    @classmethod
+    def of_decomposition(
+        cls, decomposition: Decomposition, problem: Problem, folds: ItemSets, alpha: float, unscored: Index
+    ) -> FoldResiduals | None:
+        """Solve one small system for each fold; None where the primal form loses the digits of one."""
         graph = problem.graph
         assert isinstance(graph, ScoredQueries)
-        ((decomposition, _),) = decompose(problem.features, graph, np.array([alpha]), scores=False, dual=dual)
-        decomposition.report_errors(np.array([alpha]), np.array([alpha]))
         first, second, sign = fold_products(decomposition, alpha)
-        left, roots, ones = np.empty_like(first), Roots(graph), np.ones(first.shape[1])
+        left, roots = np.empty_like(first), Roots(graph)
         batches = list(same_sizes(folds, first.shape[1]))
         with closing(track(batches, len(batches), "folds")) as bar:
             for numbers in bar:
                 items = folds.items[folds.places(numbers, int(folds.sizes[numbers[0]]))]
                 systems = SetSystems(graph, problem.uncompared, items, first, sign, second)
-                solved = [systems.solve_one(q, ones, rows) for q, rows in enumerate(systems.Q)]
-                pivots = np.array([pivot for _, pivot in solved])
+                matrices, pivots = systems.matrices()
                 if pivots.min() < PIVOT[decomposition.primal]:
                     if decomposition.primal and graph.n_items <= DIRECT_LIMIT:
-                        return cls.of(problem, folds, alpha, unscored, dual=True)
+                        return None
                     raise too_small(alpha, int(numbers[np.argmin(pivots)]))
-                left[items] = roots.of(items) @ np.stack([solution for solution, _ in solved])
+                left[items] = roots.of(items) @ np.linalg.solve(matrices, systems.Q)
         read = _read_folds(folds, unscored, graph.n_items)
         return cls(graph, read, unscored, decomposition.primal, sign, left, second)
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether the minimum takes systems of twice as many unknowns as there are columns, and nothing v × v."""
+        return self.primal and len(self.unscored) > 2 * self.right.shape[1]
 
     def at(self, scores: Float) -> Float:
         """Return ``T y``, shape (m, k)."""
@@ -365,6 +377,16 @@ class BlockMinimum:
 
     def _solve(self, anchor: float) -> Float:
         """Return δ in the singular vectors for one anchor."""
+        inner, plain, D = self.inner(anchor)
+        s = self.left.shape[1]
+        outer: Float = plain - (self.sigma[:, None] * (self.left @ inner[:s]) + self.right @ inner[s:]) / D
+        return outer
+
+    def inner(self, anchor: float, beside: Float | None = None) -> tuple[Float, Float, Float]:
+        """Solve the system of twice the columns for one anchor; return solutions (2 s, k), ``-g / D`` and D (v, 1).
+
+        beside: More right-hand sides (2 s, more), whose solutions are the last columns.
+        """
         D, s = (self.sigma**2 + anchor)[:, None], self.left.shape[1]
         system = np.empty((2 * s, 2 * s))
         system[:s, :s] = -self.rest - self.left.T @ (self.left * (anchor / D))
@@ -373,6 +395,5 @@ class BlockMinimum:
         system[s:, s:] = self.right.T @ (self.right / D)
         plain = -self.g / D
         right = np.concatenate([self.left.T @ (self.sigma[:, None] * plain), self.right.T @ plain])
-        _, _, inner, _ = lapack.dsysv(system, right, lower=1)
-        outer: Float = plain - (self.sigma[:, None] * (self.left @ inner[:s]) + self.right @ inner[s:]) / D
-        return outer
+        _, _, solved, _ = lapack.dsysv(system, right if beside is None else np.hstack([right, beside]), lower=1)
+        return np.asarray(solved), plain, D

@@ -16,6 +16,13 @@ complement of V, the part of δ that belongs to q takes a system of its own size
 **One reduction for all anchors.** ``N_VV = P J Pᵀ`` with J tridiagonal: an anchor takes a tridiagonal system for each
 scored item and each right-hand side.
 
+**More unscored items than twice the columns.** Then nothing m × m is formed. With ``T = A - B Qᵀ`` as there, and
+``F = [Aᵀ B, Q]``, the system of a set that is a whole fold is, by the Woodbury identity,
+
+    ``(A_qᵀ A_q + γ I + F_q X F_qᵀ) δ_q = -(g_q - F_q X F_Vᵀ D⁻¹ g_V)``,   ``D = blockdiag(A_UᵀA_U)_V + γ I``,
+
+where X is the inverse of the matrix of twice as many unknowns as columns that `BlockMinimum` solves with, for V alone.
+
 **The inductive predictions** come from one decomposition of the scored items. By the factors of
 `kernelrank.exact_cv.problem`, the model without q predicts ``N diag(d) (b - Q_qᵀ r)``, where N has a row for each item,
 and ``Γ_qq r = e_q``.
@@ -25,9 +32,10 @@ Accuracy: as in `kernelrank.exact_cv.transduction`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -40,7 +48,15 @@ from kernelrank.comparisons import ScoredQueries
 from kernelrank.errors import InvalidInputError
 from kernelrank.exact_cv.problem import PIVOT, Decomposition, Problem, decompose, refit_without
 from kernelrank.exact_cv.sets import SET_BYTES, SetSystems, settle_ties
-from kernelrank.exact_cv.transduction import Roots, fold_products, less_means, same_sizes, too_small
+from kernelrank.exact_cv.transduction import (
+    BlockMinimum,
+    FoldResiduals,
+    Roots,
+    fold_products,
+    less_means,
+    same_sizes,
+    too_small,
+)
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 
 
@@ -51,24 +67,25 @@ def hold_out_inside(
 
     One decomposition of all items and one of the scored ones for all alphas. Then for each alpha, with m items, v of
     them unscored and t scored, O(m³) time, and for each anchor O(v t) and O(v u² + u³) for a set of u items. Memory:
-    some m × m arrays.
+    some m × m arrays. With n columns, v > 2 n and no fold of scored and unscored queries, an alpha and an anchor take
+    O(m n² + n³) and O(u n² + u³) for a set, and the memory is m numbers for each column and each set.
 
     Shapes: unscored (v,), alphas (n,), anchors (g,); returns (g, total, outputs, n).
     """
-    _refuse_items(problem.graph.n_items)
+    if problem.features.primal is None:
+        _refuse_items(problem.graph.n_items)
     inductive = InductiveWithout.of(problem, unscored, sets, alphas)
-    order = np.concatenate([unscored, sets.items])  # of the rows and columns of N
-    known, v = less_means(problem.truth, _scored_queries(problem)), len(unscored)
+    known = less_means(problem.truth, _scored_queries(problem))
     held = np.empty((len(anchors), len(sets.items), known.shape[1], len(alphas)))
-    with closing(track(_normal_matrices(problem, order, folds, alphas), len(alphas), "alphas")) as bar:
-        for number, N in bar:
+    minima = _minima(problem, unscored, folds, sets, alphas)
+    with closing(track(minima, len(alphas), "alphas")) as bar:
+        for number, minimum_of in bar:
             guess = np.repeat(known[:, None], len(sets), axis=1)
             predicted, own = inductive.at(number)
             guess[unscored] = predicted
             for place, (start, stop) in enumerate(_bounds(sets)):
                 guess[sets.items[start:stop], place] = own[start:stop]
-            levels = less_means(guess.reshape(len(guess), -1), _scored_queries(problem))
-            minimum = HeldMinimum.of(N, v, sets, (N @ levels[order]).reshape(len(N), len(sets), -1))
+            minimum = minimum_of(less_means(guess.reshape(len(guess), -1), _scored_queries(problem)))
             for place, anchor in enumerate(anchors):
                 held[place, :, :, number] = own + minimum.corrections(float(anchor))
     nothing = np.repeat(inductive.nothing, sets.sizes, axis=0)
@@ -76,6 +93,33 @@ def hold_out_inside(
     for scores in held:
         settle_ties(sets, scores)
     return held
+
+
+def _minima(
+    problem: Problem, unscored: Index, folds: ItemSets, sets: ItemSets, alphas: Float
+) -> Iterator[tuple[int, Callable[[Float], HeldMinimum | HeldBlocks]]]:
+    """Yield the number of each alpha, and what makes its minimum from the inductive predictions (m, sets k)."""
+    order = np.concatenate([unscored, sets.items])  # of the rows and columns of N
+    whole = len(folds) == len(sets) + len(folds.without(sets.items))
+    for decomposition, numbers in decompose(problem.features, problem.graph, alphas, scores=False):
+        decomposition.report_errors(alphas[numbers], alphas[numbers])
+        by_columns = whole and decomposition.primal and len(unscored) > 2 * decomposition.left.shape[1]
+        for number in numbers.tolist():
+            alpha = float(alphas[number])
+            if by_columns:
+                T = FoldResiduals.of_decomposition(decomposition, problem, folds, alpha, unscored)
+                if T is not None:
+                    yield number, partial(HeldBlocks.of, T, sets)
+                    continue
+            _refuse_items(problem.graph.n_items)
+            N = None if by_columns else _normal_matrix(problem, decomposition, order, folds, alpha)
+            if N is None:
+                one = alphas[[number]]
+                ((dual, _),) = decompose(problem.features, problem.graph, one, scores=False, dual=True)
+                dual.report_errors(one, one)
+                N = _normal_matrix(problem, dual, order, folds, alpha)
+            assert N is not None
+            yield number, partial(HeldMinimum.of, N, order, sets)
 
 
 def _refuse_items(n_items: int) -> None:
@@ -92,20 +136,6 @@ def _scored_queries(problem: Problem) -> ScoredQueries:
 
 
 # The matrix N ---------------------------------------------------------------------------------------------------------
-
-
-def _normal_matrices(
-    problem: Problem, order: Index, folds: ItemSets, alphas: Float, *, dual: bool = False
-) -> Iterator[tuple[int, Float]]:
-    """Yield the number of each alpha, and its N (m × m) with the items in the given order."""
-    graph = _scored_queries(problem)
-    for decomposition, numbers in decompose(problem.features, graph, alphas, scores=False, dual=dual):
-        decomposition.report_errors(alphas[numbers], alphas[numbers])
-        for number in numbers.tolist():
-            N = _normal_matrix(problem, decomposition, order, folds, float(alphas[number]))
-            if N is None:
-                ((_, N),) = _normal_matrices(problem, order, folds, alphas[[number]], dual=True)
-            yield number, N
 
 
 def _normal_matrix(
@@ -156,12 +186,14 @@ class HeldMinimum:
     g: Float
 
     @classmethod
-    def of(cls, N: Float, v: int, sets: ItemSets, g: Float) -> HeldMinimum:
-        """Reduce N at the v unscored items, which come first; then come those of the sets."""
+    def of(cls, N: Float, order: Index, sets: ItemSets, scores: Float) -> HeldMinimum:
+        """Reduce N at the unscored items, which come first; then come those of the sets."""
+        v, g = len(order) - len(sets.items), (N @ scores[order]).reshape(len(N), len(sets), -1)
         both = np.asfortranarray(np.concatenate([N[:v, v:], g[:v].reshape(v, -1)], axis=1))
         lwork, _ = lapack.dsytrd_lwork(v, lower=1)
         inner = np.array(N[:v, :v].T, order="F")
         reflectors, diagonal, beside, tau, _ = lapack.dsytrd(inner, lower=1, lwork=int(lwork), overwrite_a=1)
+        beside = beside if v > 1 else np.zeros(1)  # LAPACK's interface takes no empty array
         if v > 2:
             both[1:], _, _ = lapack.dormqr("L", "T", reflectors[1:, :-1], tau, both[1:], 64 * both.shape[1])
         return cls(sets, diagonal, beside, both, N[v:, v:], g)
@@ -170,9 +202,8 @@ class HeldMinimum:
         """Return δ at the items of every set, shape (t, k)."""
         k, t = self.g.shape[2], len(self.sets.items)
         v = len(self.g) - t
-        # J has the constants of the queries in its null space; a smaller anchor would be lost in its rounding.
         largest = max(float(self.diagonal.max()), float(np.diagonal(self.own).max()))
-        anchor = max(anchor, 100.0 * len(self.g) * float(np.finfo(np.float64).eps) * largest)
+        anchor = _above_rounding(anchor, largest, len(self.g))
         solved = self._solve(anchor).T
         of_items, of_right = solved[:t], solved[t:].reshape(len(self.sets), k, v)
         coupling, delta = self.both[:, :t].T, np.empty((t, k))
@@ -193,6 +224,62 @@ class HeldMinimum:
         diagonal, beside, _ = lapack.dpttrf(self.diagonal + anchor, self.beside)
         solved, _ = lapack.dpttrs(diagonal, beside, self.both)
         return np.asarray(solved)
+
+
+def _above_rounding(anchor: float, largest: float, m: int) -> float:
+    """Raise an anchor above rounding: N has the constants of the queries in its null space."""
+    return max(anchor, 100.0 * m * float(np.finfo(np.float64).eps) * largest)
+
+
+@dataclass(frozen=True)
+class HeldBlocks:
+    """The same for sets that are whole folds, where columns are few; nothing m × m is formed.
+
+    Shapes: F (t, 2 n), g (t, k), own (for each size of sets: sets, u, u).
+    """
+
+    sets: ItemSets
+    unscored: BlockMinimum
+    F: Float
+    g: Float
+    own: dict[int, Float]
+
+    @classmethod
+    def of(cls, T: FoldResiduals, sets: ItemSets, scores: Float) -> HeldBlocks:
+        """Turn the folds of unscored items, and form the blocks of the sets."""
+        rho = T.at(scores)
+        roots, n_sets, outputs = Roots(T.graph), len(sets), rho.shape[1] // len(sets)
+        summed = (T.left.T @ rho).reshape(-1, n_sets, outputs)
+        F, g = np.empty((len(sets.items), 2 * T.left.shape[1])), np.empty((len(sets.items), outputs))
+        own = {}
+        for size in np.unique(sets.sizes).tolist():
+            numbers = np.flatnonzero(sets.sizes == size)
+            places = sets.places(numbers, size)
+            items = sets.items[places]
+            B, Q, C = T.left[items], T.right[items], roots.of(items)
+            A_t = (C + B @ Q.transpose(0, 2, 1)).transpose(0, 2, 1)
+            missed = rho.reshape(len(rho), n_sets, outputs)[items, numbers[:, None]]
+            outside = summed[:, numbers].transpose(1, 0, 2) - B.transpose(0, 2, 1) @ missed
+            g[places] = C.transpose(0, 2, 1) @ missed - Q @ outside
+            F[places] = np.concatenate([A_t @ B, Q], axis=2)
+            own[size] = A_t @ A_t.transpose(0, 2, 1)
+        return cls(sets, BlockMinimum.of(T, rho), F, g, own)
+
+    def corrections(self, anchor: float) -> Float:
+        """Return δ at the items of every set, shape (t, k)."""
+        largest = float(np.max([np.diagonal(own, axis1=1, axis2=2).max() for own in self.own.values()]))
+        largest = max(largest, float(self.unscored.sigma.max() ** 2))
+        anchor = _above_rounding(anchor, largest, len(self.unscored.sigma) + len(self.F))
+        solved, _, _ = self.unscored.inner(anchor, self.F.T)
+        t, delta = len(self.F), np.empty_like(self.g)
+        rest, X = solved[:, :-t].reshape(len(solved), len(self.sets), -1), solved[:, -t:]
+        for size, own in self.own.items():
+            numbers = np.flatnonzero(self.sets.sizes == size)
+            places = self.sets.places(numbers, size)
+            F = self.F[places]
+            systems = own + anchor * np.eye(size) + F @ X[:, places].transpose(1, 0, 2)
+            delta[places] = np.linalg.solve(systems, -self.g[places] - F @ rest[:, numbers].transpose(1, 0, 2))
+        return delta
 
 
 def _bounds(sets: ItemSets) -> list[tuple[int, int]]:
