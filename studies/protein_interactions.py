@@ -38,7 +38,8 @@ from studies.interaction_study.what_helps import order_weight_inside, what_helps
 
 PUBLISHED = {
     "within": {
-        name: dict(zip(("P", "R", "F", "AUC"), (*row[2:5], row[6]), strict=True)) for name, row in TABLE_1.items()
+        name: dict(zip(("P", "R", "F", "sd_F", "AUC", "sd_AUC", "P_all", "F_all"), row[2:], strict=True))
+        for name, row in TABLE_1.items()
     },
     "across": {
         f"{train} → {test}": dict(zip(("AUC", "training", "best", "proportion"), row, strict=True))
