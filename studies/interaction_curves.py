@@ -159,7 +159,10 @@ def draw(tables: dict[str, Any], folder: Path) -> None:
                 ax.semilogx(
                     [point["pairs"] for point in points], [point["AUC"] for point in points], marker="o", label=name
                 )
+            ticks = (25, 50, 100, 200, 400, 800)
             ax.set(title=kind, xlabel="training pairs")
+            ax.set_xticks(ticks, [str(tick) for tick in ticks])
+            ax.set_xticks([], minor=True)
             ax.grid(alpha=0.3)
         axes[0].set_ylabel("AUC, %")
         axes[1].legend()
