@@ -12,22 +12,26 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.votes import intransitivity, krippendorff_alpha
 
 
-def test_alpha_is_one_less_the_disagreement_of_pairs_of_votes_over_that_by_chance():
+def alpha_by_pairs(units, turned):
+    """Krippendorff's alpha written out; `turned` are the values of the votes if the items of all pairs are swapped."""
+    everyone = [value for unit in units for value in unit]
+    n, both = len(everyone), everyone + [turned.get(value, value) for value in everyone]
+    observed = sum((a != b) / (len(unit) - 1) for unit in units for a, b in itertools.permutations(unit, 2))
+    shares = [both.count(value) / 2 for value in set(both)]
+    return 1 - observed / ((n**2 - sum(share**2 for share in shares)) / (n - 1))
+
+
+def test_alpha_is_that_of_its_definition():
+    published = ("0100000010", "1110010000")  # two observers, ten units: Krippendorff (2011) finds 0.095
+    assert alpha_by_pairs(list(zip(*published, strict=True)), {}) == pytest.approx(0.095, abs=5e-4)
     random = np.random.default_rng(0)
     pairs = np.sort(random.integers(5, size=(60, 2)), axis=1)
     pairs = pairs[pairs[:, 0] < pairs[:, 1]]
     value = random.choice([0, 0, 0, 1, 2], len(pairs))  # first, second, tie
     turned = np.where((value == 1)[:, None], pairs[:, ::-1], pairs)
-    board = Leaderboard().fit(*turned.T, tie=value == 2)
-    units = [value[(pairs == one).all(axis=1)] for one in np.unique(pairs, axis=0)]
-    units = [unit for unit in units if len(unit) > 1]
-    everyone = np.concatenate(units)
-    observed = sum(np.mean([a != b for a, b in itertools.permutations(unit, 2)]) * len(unit) for unit in units)
-    # A vote for the first item is one for the second if the pair is turned: both are as frequent by chance.
-    ties, n = np.sum(everyone == 2), len(everyone)
-    same = 2 * ((n - ties) / 2) ** 2 + ties**2
-    expected = (n**2 - same) / (n - 1)
-    assert krippendorff_alpha(board) == pytest.approx(1 - observed / expected)
+    units = [value[(pairs == one).all(axis=1)].tolist() for one in np.unique(pairs, axis=0)]
+    expected = alpha_by_pairs([unit for unit in units if len(unit) > 1], {0: 1, 1: 0})
+    assert krippendorff_alpha(Leaderboard().fit(*turned.T, tie=value == 2)) == pytest.approx(expected)
     assert krippendorff_alpha(Leaderboard().fit([*"aaab"], [*"bbbc"])) == 1.0
     assert np.isnan(krippendorff_alpha(Leaderboard().fit([*"ab"], [*"bc"])))
 
@@ -45,11 +49,42 @@ def test_deviations_of_pairs_are_found_where_they_are():
     found = [intransitivity(simulate(seed, 0.6)) for seed in range(4)]
     assert max(one.pvalue for one in found) < 0.01
     assert np.mean([one.deviation for one in found]) == pytest.approx(0.6, abs=0.2)
-    none = [intransitivity(simulate(seed, 0.0)).pvalue for seed in range(30)]
-    assert np.mean(np.array(none) < 0.05) < 0.2
-    assert 0.2 < np.median(none) < 0.8
-    with pytest.raises(InvalidInputError, match="without covariates"):
-        intransitivity(Leaderboard().fit_rankings([[*"abc"]]))
+    none = np.array([intransitivity(simulate(seed, 0.0, n=2_000)).pvalue for seed in range(100)])
+    assert 0.01 <= np.mean(none < 0.05) <= 0.09
+    assert 0.35 < np.median(none) < 0.65
+    for board in (
+        Leaderboard().fit_rankings([[*"abc"]]),
+        Leaderboard("least_squares").fit([*"ab"], [*"bc"]),
+    ):
+        with pytest.raises(InvalidInputError, match=r"bradley_terry.*without covariates"):
+            intransitivity(board)
+
+
+@pytest.mark.parametrize("ties", ["half", "davidson"])
+def test_the_statistic_of_intransitive_votes_is_that_of_dense_matrices(ties):
+    random = np.random.default_rng(3)
+    a = random.integers(6, size=300)
+    b = (a + random.integers(1, 6, size=300)) % 6
+    board = Leaderboard(ties=ties).fit(a, b, tie=random.random(300) < 0.3)
+    D, (won, lost, tied) = np.eye(6)[board.pairs_[:, 0]] - np.eye(6)[board.pairs_[:, 1]], board.counts_
+    n, d, nu = won + lost + tied, D @ board.scores_, np.exp(board.tie_log_ or 0.0)
+    if ties == "half":  # the odds at which the mean of a vote is that of the scores
+        nu = board.posterior.estimate.model.tie_odds
+        p = 1 / (1 + np.exp(-d))
+        draw = 4 * p * (1 - p) / (1 + np.sqrt(1 - 4 * p * (1 - p) + 16 * p * (1 - p) / nu**2))
+        outcomes = np.array([p - draw / 2, 1 - p - draw / 2, draw])
+    else:
+        outcomes = np.exp([d / 2, -d / 2, np.full(len(d), np.log(nu))])
+        outcomes /= outcomes.sum(axis=0)
+    values = np.array([1.0, 0.0, 0.5])[:, None]
+    mean = (outcomes * values).sum(axis=0)
+    second, fourth = ((outcomes * (values - mean) ** k).sum(axis=0) for k in (2, 4))
+    V = np.diag(n * second)
+    J = V if ties == "davidson" else np.diag(n * mean * (1 - mean))
+    R = V - J @ D @ board.posterior.covariance(np.arange(6)) @ D.T @ J
+    variance = 2 * np.trace(R @ R) + np.sum(n * (fourth - 3 * second**2) * (np.diag(R) / np.diag(V)) ** 4)
+    statistic = (np.sum((won + tied / 2 - n * mean) ** 2) - np.trace(R)) / variance**0.5
+    assert intransitivity(board).statistic == pytest.approx(statistic, rel=1e-6)
 
 
 def test_few_judges_with_most_votes_are_noted():

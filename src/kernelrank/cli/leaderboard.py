@@ -452,7 +452,8 @@ def _answer_agreement(answer: Answer, board: Leaderboard) -> None:
         agreement = krippendorff_alpha(board)
         answer.fact("krippendorff_alpha", agreement if agreement == agreement else None)
         answer.line(f"Krippendorff's alpha of the votes on the same pairs is {agreement:.2f}.")
-    if board.board_scores_ is None and board.posterior.knows_covariances:
+    one_score = board.board_scores_ is None and board.model == "bradley_terry"
+    if one_score and board.posterior.knows_covariances:
         found = intransitivity(board)
         answer.fact("intransitivity", found._asdict())
         if found.pvalue < 0.01:
