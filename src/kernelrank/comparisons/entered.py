@@ -7,7 +7,9 @@ that j is compared with is that over all earlier events less that over those wit
 
     ``(L V)_i = q w_i [e_i (R_i V_i - Σ_partners w_j V_j) + (E_i V_i - Σ_events e_h w_h V_h)]``,
 
-with R and E the same sums of the weights, ``e_i = δ_i c_i``. Four prefix sums make a product: O(m) time a column.
+with R and E the same sums of the weights, ``e_i = δ_i c_i``. Times and entries are sorted together. From the last to
+the first, a running sum gains each item at its time and loses it at its entry; from the first to the last, another one
+gains each event. So a product costs O(m) time a column.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelrank.base.arrays import BLOCK_BYTES, Float, Index, Matrix, as_columns, block_rows, is_sparse
+from kernelrank.base.arrays import Float, Index, Matrix, as_columns, is_sparse, row_slices
+from kernelrank.base.compiled import compiled
 from kernelrank.base.labels import Queries
-from kernelrank.comparisons.graph import FactorisedComparisons
+from kernelrank.comparisons.graph import COLUMNS, FactorisedComparisons
 from kernelrank.comparisons.scored import QueryWeight, ScoredComparisons, compared_pair_weight
 
 
@@ -47,7 +50,7 @@ class EnteredTimes(ScoredComparisons, FactorisedComparisons):
 
     Notes
     -----
-    Two sorts, then O(m) time for each product and column. A full kernel needs the root, O(m³ / 3).
+    One sort, then O(m) time for each product and column. A full kernel needs the root, O(m³ / 3).
 
     Examples
     --------
@@ -75,16 +78,18 @@ class EnteredTimes(ScoredComparisons, FactorisedComparisons):
         super().__init__(scores, queries, weight=weight)
         self.event, self.entry, self.event_weight, self.query_weight = event, entry, event_weight, query_weight
         self._edge: Float = event * (np.ones(len(event)) if event_weight is None else event_weight)
-        ones = (self.weight > 0).astype(np.float64)
-        partners = np.where((self._edge > 0) & (ones > 0), self._partners(ones[:, None])[:, 0], 0.0)
+        nothing, ones = np.zeros((len(event), 0)), (self.weight > 0).astype(np.float64)
+        partners = np.where(self._edge * ones > 0, self._swept(nothing, ones)[0][0], 0.0)
         self.n_pairs = round(float(partners.sum()))
         per_query = np.bincount(queries.codes, weights=partners, minlength=self.n_queries)
         self.n_idle_queries = int((per_query == 0).sum())
-        lower = self._edge * self.weight * self._partners(self.weight[:, None])[:, 0]
+        self._R, self._E = self._swept(nothing, self.weight)[0]
         total, compared = (
-            np.bincount(queries.codes, weights=values, minlength=self.n_queries) for values in (self.weight, lower)
+            np.bincount(queries.codes, weights=values, minlength=self.n_queries).astype(np.float64)
+            for values in (self.weight, self._edge * self.weight * self._R)
         )
-        self._c = compared_pair_weight(query_weight, total.astype(np.float64), compared.astype(np.float64))
+        self._c = compared_pair_weight(query_weight, total, compared)
+        self._factor: Float = self._c[queries.codes] * self.weight
 
     @property
     def options(self) -> dict[str, Any]:
@@ -105,76 +110,40 @@ class EnteredTimes(ScoredComparisons, FactorisedComparisons):
         return type(self)(self.scores[kept], self.queries.subset(kept), **own, **self.options)
 
     @cached_property
-    def _places(self) -> dict[str, tuple[Index, Index, Index]]:
-        """For each sum the order of the items, and between which of them it runs for each item."""
-        time, m = self.scores[:, 0], self.n_items
+    def _steps(self) -> tuple[Index, NDArray[np.int8]]:
+        """The sorted times and entries: whose each is, and its kind (see `_sweep`), shape (2 m,)."""
+        m = self.n_items
         # Events before censored items at the same time, and both before entries at that time.
-        kind = np.concatenate([np.where(self.event, 0, 1), np.full(m, 2)])
-        values, codes = np.concatenate([time, self.entry]), np.tile(self.queries.codes, 2)
-        order = np.lexsort((kind, values, codes))
-        new = np.ones(2 * m, dtype=bool)
-        parts = (values[order], codes[order], kind[order])
-        new[1:] = np.any([part[1:] != part[:-1] for part in parts], axis=0)
-        rank = np.empty(2 * m, dtype=np.int64)
-        rank[order] = np.cumsum(new)
-        mine, entered = rank[:m], rank[m:]
-        by_time, by_entry = np.argsort(mine, kind="stable"), np.argsort(entered, kind="stable")
-        first, last = (self.queries.bounds[:-1][self.queries.codes], self.queries.bounds[1:][self.queries.codes])
-        times, entries = mine[by_time], entered[by_entry]
-        return {
-            "later": (by_time, np.searchsorted(times, mine, side="right"), last),
-            "absent": (by_entry, np.searchsorted(entries, mine, side="right"), last),
-            "earlier": (by_time, first, np.searchsorted(times, mine, side="left")),
-            "before": (by_time, first, np.searchsorted(times, entered, side="left")),
-        }
+        listed = np.concatenate([np.flatnonzero(self.event), np.flatnonzero(~self.event), np.arange(m, 2 * m)])
+        values, codes = np.append(self.scores[:, 0], self.entry), np.tile(self.queries.codes, 2)
+        order = listed[np.argsort(values[listed], kind="stable")]
+        if self.n_queries > 1:
+            order = order[np.argsort(codes[order], kind="stable")]
+        item, values, codes = order % m, values[order], codes[order]
+        kind = np.where(order >= m, 2, np.where(self.event[item], 0, 1)).astype(np.int8)
+        starts = np.append(True, codes[1:] != codes[:-1])
+        new = starts | np.append(True, (values[1:] != values[:-1]) | (kind[1:] != kind[:-1]))
+        return item, kind + np.int8(4) * new + np.int8(8) * starts
 
-    def _sum(self, which: str, V: Float) -> Float:
-        order, start, stop = self._places[which]
-        sums = np.zeros((len(V) + 1, V.shape[1]))
-        np.cumsum(V[order], axis=0, out=sums[1:])
-        return sums[stop] - sums[start]
-
-    def _partners(self, V: Float) -> Float:
-        """Return the sums of V over the items that each item, if it is an event, is compared with."""
-        return self._sum("later", V) - self._sum("absent", V)
-
-    def _events(self, V: Float) -> Float:
-        """Return the sums of V over the events that each item is compared with."""
-        return self._sum("earlier", V) - self._sum("before", V)
-
-    @cached_property
-    def _degrees(self) -> tuple[Float, Float]:
-        """R and E, shape (m, 1)."""
-        weight = self.weight[:, None]
-        return self._partners(weight), self._events(self._edge[:, None] * weight)
-
-    @cached_property
-    def _factor(self) -> Float:
-        factor: Float = (self._c[self.queries.codes] * self.weight)[:, None]
-        return factor
+    def _swept(self, V: Float, weight: Float) -> tuple[Float, Float]:
+        """Return the sums of some weights over the partners and the events of each item, (2, m), and L V (m, k)."""
+        degrees, product = np.zeros((2, len(V))), np.zeros(V.shape)
+        _sweep(np.ascontiguousarray(V, dtype=np.float64), weight, self._edge, *self._steps, degrees, product)
+        return degrees, product
 
     def apply(self, V: Float) -> Float:
         """Return ``L V``; means of queries are subtracted first, which changes nothing but rounding errors."""
-        columns = np.asarray(as_columns(V), dtype=np.float64)
-        sizes = np.maximum(self.queries.sizes, 1)[:, None]
-        sums = np.zeros((self.n_queries, columns.shape[1]))
-        np.add.at(sums, self.queries.codes, columns)
-        columns = columns - (sums / sizes)[self.queries.codes]
-        weighted, edge = columns * self.weight[:, None], self._edge[:, None]
-        R, E = self._degrees
-        product = edge * (R * columns - self._partners(weighted)) + E * columns - self._events(edge * weighted)
-        return (self._factor * product).reshape(V.shape)
+        _, product = self._swept(as_columns(V), self.weight)
+        product *= self._factor[:, None]
+        return product.reshape(V.shape)
 
     def diagonal(self) -> Float:
         """Return ``q w_i (e_i R_i + E_i)``."""
-        R, E = self._degrees
-        found: Float = (self._factor * (self._edge[:, None] * R + E))[:, 0]
-        return np.maximum(found, 0.0)
+        return np.maximum(self._factor * (self._edge * self._R + self._E), 0.0)
 
     def target(self) -> Float:
         """Return ``M N``: each item gains the weight of the events before it, and loses that of its partners."""
-        R, E = self._degrees
-        found: Float = self._factor * (E - self._edge[:, None] * R)
+        found: Float = (self._factor * (self._E - self._edge * self._R))[:, None]
         return found
 
     def root_target(self) -> Float:
@@ -187,21 +156,16 @@ class EnteredTimes(ScoredComparisons, FactorisedComparisons):
 
     def gram(self, Phi: Matrix) -> Float:
         """Return ``Φᵀ L Φ``, columns of L Φ at a time; rows of Φ are centred in blocks."""
-        m, n = Phi.shape
-        total = np.empty((n, n))
-        step = max(1, BLOCK_BYTES // (8 * max(1, m)))
+        n = Phi.shape[1]
+        total = np.zeros((n, n))
         centre = np.asarray(Phi.mean(axis=0), dtype=np.float64).ravel()
-        for start in range(0, n, step):
-            columns = slice(start, start + step)
-            part = Phi[:, columns]
-            product = self.apply(np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64))
+        for start in range(0, n, COLUMNS):
+            columns = slice(start, start + COLUMNS)
             if is_sparse(Phi):
-                total[:, columns] = Phi.T @ product
+                total[:, columns] = Phi.T @ self.apply(Phi[:, columns].toarray())
                 continue
-            total[:, columns] = 0.0
-            size = block_rows(n, BLOCK_BYTES)
-            for first in range(0, m, size):
-                rows = slice(first, first + size)
+            product = self.apply(Phi[:, columns])
+            for rows in row_slices(Phi):
                 total[:, columns] += (Phi[rows] - centre).T @ product[rows]
         return (total + total.T) / 2.0
 
@@ -213,3 +177,66 @@ class EnteredTimes(ScoredComparisons, FactorisedComparisons):
             W = longer * (entry[None] < time[:, None]) * (self._c[code] * self._edge[items])[:, None]
             W *= self.weight[items][:, None] * self.weight[items][None]
             yield items, W + W.T
+
+
+@compiled
+def _sweep(
+    V: Float, weight: Float, edge: Float, item: Index, kind: NDArray[np.int8], degrees: Float, product: Float
+) -> None:
+    """Add up R and E, and the products without their factors, in two passes over the sorted times and entries.
+
+    kind: 0 for an event, 1 for a censored time, 2 for an entry; + 4 at the first of equal ones, + 8 at that of a query.
+    """
+    n, k = len(item), V.shape[1]
+    mean, total, waiting = np.zeros(k), np.zeros(k), np.zeros(k)
+    stop = n
+    for start in range(n - 1, -1, -1):
+        if not kind[start] & 8:
+            continue
+        mean[:] = 0.0
+        for p in range(start, stop):
+            if kind[p] & 3 < 2:
+                for c in range(k):
+                    mean[c] += V[item[p], c]
+        mean *= 2.0 / (stop - start)
+        # From the last to the first: the partners of the events. What is equal to an event joins after it.
+        total[:] = 0.0
+        waiting[:] = 0.0
+        r = r_waiting = 0.0
+        for p in range(stop - 1, start - 1, -1):
+            i, what = item[p], kind[p] & 3
+            w = -weight[i] if what == 2 else weight[i]
+            if what == 0:
+                degrees[0, i] = r
+                for c in range(k):
+                    product[i, c] += edge[i] * (r * (V[i, c] - mean[c]) - total[c])
+            r_waiting += w
+            for c in range(k):
+                waiting[c] += w * (V[i, c] - mean[c])
+            if kind[p] & 4:
+                r += r_waiting
+                r_waiting = 0.0
+                for c in range(k):
+                    total[c] += waiting[c]
+                    waiting[c] = 0.0
+        # From the first to the last: the events that an item is compared with, those before its time, not its entry.
+        total[:] = 0.0
+        r = 0.0
+        for p in range(start, stop):
+            i, what = item[p], kind[p] & 3
+            if kind[p] & 4:
+                r += r_waiting
+                r_waiting = 0.0
+                for c in range(k):
+                    total[c] += waiting[c]
+                    waiting[c] = 0.0
+            sign = -1.0 if what == 2 else 1.0
+            degrees[1, i] += sign * r
+            for c in range(k):
+                product[i, c] += sign * (r * (V[i, c] - mean[c]) - total[c])
+            if what == 0:
+                w = edge[i] * weight[i]
+                r_waiting += w
+                for c in range(k):
+                    waiting[c] += w * (V[i, c] - mean[c])
+        stop = start
