@@ -248,7 +248,7 @@ SIGNATURES = {
     "kernel_params=None, query_weight='pairs', basis=None, random_state=None, verbose=False)",
     "TransductiveRankRLS.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "TransductiveRankRLS.fit_path": "(self, X, y, anchors, *, qid=None, sample_weight=None)",
-    "OrdinalRanker": "(ranker=None, *, cv=5, random_state=0, verbose=False)",
+    "OrdinalRanker": "(ranker=None, *, cv=None, random_state=0, verbose=False)",
     "OrdinalRanker.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "TransductiveRankRLSCV": "(alphas='auto', anchors=(0.01, 0.1, 1.0, 10.0, 100.0), *, cv=None, "
     "scoring='pairwise_accuracy', kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, "

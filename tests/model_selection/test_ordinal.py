@@ -13,8 +13,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import kernelrank as kr
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.metrics import level_error
+from kernelrank.model_selection import ordinal
 from kernelrank.model_selection.calibration import comparable_scores
-from kernelrank.model_selection.ordinal import OrderedLogistic, held_out_scores
+from kernelrank.model_selection.ordinal import OrderedLogistic
 from tests.oracles import ordinal as oracle
 
 
@@ -22,6 +23,10 @@ def make_levels(m, n=4, seed=0, *, cuts=(-1.0, 0.5, 2.0), strength=1.5):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((m, n))
     return X, np.digitize(strength * X[:, 0] + rng.logistic(size=m), cuts).astype(float)
+
+
+def held_out_scores(ranker, X, *data):
+    return ordinal.held_out_scores(ranker, ordinal.centred_problem(ranker, X), X, *data)
 
 
 def folds(m, n_folds=4, seed=0):
@@ -139,6 +144,17 @@ def test_levels_of_new_items():
     best = np.digitize(1.5 * X[1_000:, 0], [-1.0, 0.5, 2.0])
     assert level_error(y[1_000:], levels) < level_error(y[1_000:], best) + 0.05
     assert model.score(X[1_000:], y[1_000:]) == pytest.approx(kr.metrics.quadratic_weighted_kappa(y[1_000:], levels))
+
+
+def test_probabilities_are_as_sure_as_those_learnt_from_new_items():
+    """Models that are trained with fewer items have smaller scores, from which slopes are too large."""
+    slopes = []
+    for seed in range(6):
+        X, y = make_levels(2_200, n=10, seed=seed)
+        model = kr.OrdinalRanker(kr.RankRLSCV(kernel="rbf")).fit(X[:200], y[:200])
+        new = OrderedLogistic.of(model.decision_function(X[200:]), y[200:].astype(int), np.ones(2_000))
+        slopes.append(model.slope_ / new.slope)
+    assert 1 / 1.3 < np.mean(slopes) < 1.3  # with five folds 1.46
 
 
 def test_held_out_scores_do_not_flatter():

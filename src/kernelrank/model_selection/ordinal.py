@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -51,8 +51,13 @@ from kernelrank.model_selection.searches import RankRLSCV
 MOST_LEVELS = 100
 """More levels than this are taken for numbers that were meant for a regression."""
 
+FOLDS, REFITTED_FOLDS = 20, 5
+"""How many folds are held out: with a shortcut, and where each is trained anew."""
+
 CENTRED_ITEMS = 5_000
 """Up to so many items the matrix of a kernel is centred."""
+
+Centred: TypeAlias = tuple[RankRLS, Float]
 
 
 class OrdinalRanker(DocumentationLink, MetaEstimatorMixin, BaseEstimator):
@@ -63,9 +68,10 @@ class OrdinalRanker(DocumentationLink, MetaEstimatorMixin, BaseEstimator):
     ranker : estimator, optional
         What scores the items; ``RankRLSCV()`` unless given. `RankRLS` and `RankRLSCV` have a shortcut; any other
         estimator is trained once for each fold.
-    cv : int, default=5
+    cv : int, optional
         The number of folds that are held out in turn: of items, with the levels shared out evenly, or of whole queries
-        if qid has several.
+        if qid has several. Unless given, 20 where the ranker has a shortcut, and 5 where each fold is trained anew:
+        models that are trained with fewer items have smaller scores, and probabilities that are too sure follow.
     random_state : int, RandomState or None, default=0
         How items are dealt to folds.
     verbose : bool, default=False
@@ -112,12 +118,14 @@ class OrdinalRanker(DocumentationLink, MetaEstimatorMixin, BaseEstimator):
     __metadata_request__fit: ClassVar = {"qid": True}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "ranker": [None, BaseEstimator],
-        "cv": [Interval(Integral, 2, None, closed="left")],
+        "cv": [Interval(Integral, 2, None, closed="left"), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
 
-    def __init__(self, ranker: Any = None, *, cv: int = 5, random_state: Any = 0, verbose: bool = False) -> None:
+    def __init__(
+        self, ranker: Any = None, *, cv: int | None = None, random_state: Any = 0, verbose: bool = False
+    ) -> None:
         keep_parameters(self, locals())
 
     def __sklearn_tags__(self) -> Any:
@@ -169,14 +177,16 @@ class OrdinalRanker(DocumentationLink, MetaEstimatorMixin, BaseEstimator):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.ranker_, name):
                 setattr(self, name, getattr(self.ranker_, name))
-        sets = self._folds(codes, None if qid is None else Queries.from_labels(qid, len(y)))
-        self.holdout_scores_ = held_out_scores(self.ranker_, X, y, sets, given)
+        centred = centred_problem(self.ranker_, X)
+        n_folds = self.cv or (REFITTED_FOLDS if centred is None else FOLDS)
+        sets = self._folds(codes, None if qid is None else Queries.from_labels(qid, len(y)), n_folds)
+        self.holdout_scores_ = held_out_scores(self.ranker_, centred, X, y, sets, given)
         self.levels_ = levels
         fitted = OrderedLogistic.of(self.holdout_scores_, codes, np.ones(len(y)) if weight is None else weight)
         self.slope_, self.intercepts_, self.thresholds_ = fitted.slope, fitted.intercepts, fitted.thresholds
         return self
 
-    def _folds(self, codes: Index, queries: Queries | None) -> list[Index]:
+    def _folds(self, codes: Index, queries: Queries | None, n_folds: int) -> list[Index]:
         """Deal the items of each level, or whole queries, to the folds in turn."""
         random = np.random.RandomState(self.random_state) if self.random_state is None else self.random_state
         random = random if isinstance(random, np.random.RandomState) else np.random.RandomState(random)
@@ -184,7 +194,7 @@ class OrdinalRanker(DocumentationLink, MetaEstimatorMixin, BaseEstimator):
         units = np.arange(len(queries)) if several and queries is not None else np.arange(len(codes))
         order = random.permutation(len(units)) if several else np.lexsort((random.rand(len(codes)), codes))
         fold = np.empty(len(units), dtype=np.int64)
-        fold[order] = np.arange(len(units)) % min(self.cv, len(units))
+        fold[order] = np.arange(len(units)) % min(n_folds, len(units))
         of_items = fold[queries.codes] if several and queries is not None else fold
         return [np.flatnonzero(of_items == number) for number in range(int(fold.max()) + 1)]
 
@@ -247,17 +257,18 @@ class OrdinalRanker(DocumentationLink, MetaEstimatorMixin, BaseEstimator):
         return QuadraticWeightedKappa()(y, self.predict(X)).mean
 
 
-def held_out_scores(ranker: Any, X: Any, y: Float, sets: list[Index], given: dict[str, Any]) -> Float:
+def held_out_scores(
+    ranker: Any, centred: Centred | None, X: Any, y: Float, sets: list[Index], given: dict[str, Any]
+) -> Float:
     """Return the scores of each set by the model that was trained without it, with a common origin, shape (m,).
 
     Those of a fitted `RankRLS` or `RankRLSCV` keep its alpha and kernel.
     """
-    plain = _plain(ranker)
     scores = model_scores(ranker, X)
-    centred = None if plain is None else _centred(ranker, plain, X)
     if centred is None:
         units = ScoreUnits.of(scores)
-        return units.mean + units.deviation * comparable_scores(plain or clone(ranker), X, y, sets, **given)
+        learner = _plain(ranker) or clone(ranker)
+        return units.mean + units.deviation * comparable_scores(learner, X, y, sets, **given)
     held = ItemSets.of(sets, len(y))
     data = HoldoutData(*centred, y, given.get("qid"), given.get("sample_weight"))
     found = np.empty(len(y))
@@ -277,12 +288,13 @@ def _plain(ranker: Any) -> RankRLS | None:
     return plain
 
 
-def _centred(ranker: Any, plain: RankRLS, X: Any) -> tuple[RankRLS, Float] | None:
+def centred_problem(ranker: Any, X: Any) -> Centred | None:
     """Return the learner and the items with φ - φ̄ in place of φ; None where that takes memory or digits."""
+    plain = _plain(ranker)
+    if plain is None or plain.basis is not None:
+        return None
     items, kernel = ranker._check_items(X, reset=False), ranker.kernel_
     m, n = items.shape
-    if plain.basis is not None:
-        return None
     dense = kernel.metric == "linear" and not is_sparse(items)
     Phi = np.asarray(kernel.mapped(items), dtype=np.float64) if dense else np.empty(0)
     Phi = Phi - Phi.mean(axis=0) if dense else Phi
