@@ -44,10 +44,7 @@ def filled(where, n_items, n_votes, n_judges, spread, rng):
             VoteRow(secrets.token_hex(8), "vote", *numbers, "left" if won else "right", time="2026-01-01T00:00:00")
             for *numbers, won in zip(judge.tolist(), [0] * n_votes, first.tolist(), second.tolist(), wins, strict=True)
         ]
-        fields = VoteRow._fields
-        statement = f"INSERT INTO votes ({', '.join(fields)}) VALUES ({', '.join('?' * len(fields))})"
-        with store._transaction():
-            store._connection.executemany(statement, rows)
+        assert store.append(*rows) == n_votes
 
 
 def share_of_best(collection, judge, chosen, n_pairs, rng):
@@ -64,7 +61,7 @@ def share_of_best(collection, judge, chosen, n_pairs, rng):
     after = own / (1.0 + 0.2 * np.maximum(shown - choice._known_counts, 0) * own)
     first = rng.integers(m, size=n_pairs)
     second = (first + rng.integers(1, m, size=n_pairs)) % m
-    free = np.array([choice._is_free(pair, judge.seen) for pair in zip(first.tolist(), second.tolist(), strict=True)])
+    free = np.array([choice._is_free(pair, judge.pairs) for pair in zip(first.tolist(), second.tolist(), strict=True)])
     first, second = np.append(first[free], chosen[0]), np.append(second[free], chosen[1])
     gain = information(outlook.scores[0][first] - outlook.scores[0][second], after[first] + after[second], scale)
     return float(gain[-1] / gain.max())
@@ -110,7 +107,7 @@ def main():
                     bare.append(time.perf_counter() - start)
                     for task in more[:1]:
                         chosen = task["left"]["number"], task["right"]["number"]
-                        if collection.choice.key(chosen) not in judge.seen:  # not one that is asked again
+                        if collection.choice.key(chosen) not in judge.pairs:  # not one that is asked again
                             shares.append(share_of_best(collection, judge, chosen, 10_000, rng))
         for what, values in (("vote and next pair", seconds), ("bare commit", bare)):
             shares_of_time = ", ".join(f"p{q} {1e3 * np.percentile(values, q):.1f} ms" for q in (50, 90, 99))

@@ -231,7 +231,9 @@ def test_a_collection_continues_after_a_restart(tmp_path):
             "withdrawn": False,
         }
         (ann,) = service.collection.judges
-        unseen = next((0, other) for other in range(1, 12) if other not in ann.seen)  # keys of pairs with item 0
+        unseen = next(
+            (0, other) for other in range(1, 12) if service.collection.choice.key((0, other)) not in ann.pairs
+        )
         stored = service.collection._task(ann, 0, unseen, repeated=False)
         body = {"key": again.key} | again.vote_on(stored, "left")
         status, _, answer = ask(service.address, "POST", again.path + "vote", body)

@@ -197,9 +197,9 @@ def test_files_of_a_folder_are_items_and_nothing_outside_is(tmp_path):
         ("id,text\na,1\na,2\n", "two items are called 'a'"),
         ("id,text\na,1\n", "at least two items to compare; found 1"),
         ("id,text\na,1\n,2\n", "line 3.*expected a name of the item"),
-        ("id,text\na\n", "line 2.*expected 2 cells; found 1"),
-        ("id,file\na,../a.png\nb,b.png\n", "expected a file in the folder of the table"),
-        ("id,file\na,run.exe\nb,b.png\n", "expected a file that ends with one of"),
+        ("id,text\na\n", "line 2: 1 fields, but the first line names 2 columns"),
+        ("id,file\na,../a.png\nb,b.png\n", "line 2.*expected a file in the folder of the table"),
+        ("id,file\na,run.exe\nb,b.png\n", "run.exe.*that ends with one of .avif"),
         ("", "the file is empty"),
     ],
 )

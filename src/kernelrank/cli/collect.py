@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import logging
+import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,7 +26,7 @@ _plan = shared.option("Planning")
 @app.command()
 def collect(
     items: Annotated[
-        Path, typer.Argument(help="CSV file of items, or folder of texts, images and sounds.", show_default=False)
+        Path, typer.Argument(help="Table of items (CSV), or folder of texts, images and sounds.", show_default=False)
     ],
     database: Annotated[
         str,
@@ -75,17 +75,25 @@ def collect(
     kernelrank collect essays.csv --simulate --judges 12 --spread 2
     """
     from kernelrank.collecting import CollectionRules, VoteStore
+    from kernelrank.collecting.items import read_fixed_pairs
+    from kernelrank.errors import InvalidInputError
 
     answer = Answer("collect", as_json=as_json)
+    is_free = design in ("adaptive", "random")
+    if not is_free and (simulate or not Path(design).is_file()):
+        expected = "adaptive or random with --simulate" if simulate else "adaptive, random or a file of pairs"
+        raise InvalidInputError(f"--design: expected {expected}; got {design!r}")
     if simulate:
-        _simulate(answer, items, design, judges, spread, votes, minimum, seed)
+        options = {"n_votes": votes, "spread": spread, "design": design, "n_judges": judges, "minimum": minimum}
+        _simulate(answer, items, options | {"random_state": seed or 0})
         return
-    check_output(export, [items])
-    fixed = () if design in ("adaptive", "random") else _pairs_of(Path(design))
+    if export is not None:
+        _export(answer, database, export, items)
+        return
     rules = CollectionRules(
         questions=tuple(question or ["Which is better?"]),
-        design="fixed" if fixed else "random" if design == "random" else "adaptive",
-        fixed=fixed,
+        design="random" if design == "random" else "adaptive" if is_free else "fixed",
+        fixed=() if is_free else read_fixed_pairs(Path(design)),
         minimum=minimum,
         repeats=repeats,
         per_judge=per_judge,
@@ -93,50 +101,35 @@ def collect(
         until_width=until_width,
         seed=seed,
     )
-    if export is None:
-        check_extra("collect", "starlette", "uvicorn", "orjson")
+    check_extra("collect", "starlette", "uvicorn", "orjson")
     with VoteStore(database) as store:
-        if export is not None:
-            _export(answer, store, export)
-        else:
-            _serve_collection(answer, store, items, rules, categories, host, port, new_links)
+        if new_links:
+            store.forget_setting("judge token")
+            store.forget_setting("owner token")
+        _serve_collection(answer, store, items, rules, categories, host, port)
 
 
 def _serve_collection(
-    answer: Answer,
-    store: VoteStore,
-    items: Path,
-    rules: CollectionRules,
-    categories: str | None,
-    host: str,
-    port: int,
-    new_links: bool,
+    answer: Answer, store: VoteStore, items: Path, rules: CollectionRules, categories: str | None, host: str, port: int
 ) -> None:
     from kernelrank.collecting import Collection, create_collection_app
     from kernelrank.serving.service import Server, log_as_json
 
-    if new_links:
-        store.forget_setting("judge token")
-        store.forget_setting("owner token")
     collection = Collection(store, items, rules, category=categories)
     app = create_collection_app(collection)
     server = Server.of(app, host, port)
     log_as_json()
     logging.getLogger("kernelrank.serving").setLevel(logging.WARNING)  # a line for each vote helps nobody
     with contextlib.closing(server.listen()) as listening:
-        shown = f"[{host}]" if ":" in host else host
-        where = f"http://{shown}:{listening.getsockname()[1]}"
-        tokens = app.state.service.tokens
-        links = {kind: f"{where}/{kind}/{tokens[kind]}/" for kind in ("judge", "owner")}
+        name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+        where = f"http://{name}:{listening.getsockname()[1]}"
+        links = {kind: f"{where}/{kind}/{token}/" for kind, token in app.state.service.tokens.items()}
         if host not in ("127.0.0.1", "::1", "localhost"):
             answer.note(
                 f"{host} can be reached from other machines: whoever has a link can use it, and HTTP can be read"
             )
-        answer.fact("judges", links["judge"])
-        answer.fact("owner", links["owner"])
-        answer.fact("database", store.shown_name)
-        answer.fact("items", len(collection.items))
-        answer.fact("votes", collection.n_rows)
+        answer.add({"judges": links["judge"], "owner": links["owner"], "database": store.shown_name})
+        answer.add({"items": len(collection.items), "votes": collection.n_rows})
         answer.line(f"{counted(len(collection.items), 'item')}; votes are kept in {store.shown_name}.")
         answer.line(f"For judges:   {links['judge']}")
         answer.line(f"For you only: {links['owner']}")
@@ -156,25 +149,16 @@ def _top(until: str | None) -> int | None:
     return int(number)
 
 
-def _pairs_of(path: Path) -> tuple[tuple[str, str], ...]:
-    """Read the pairs of a fixed design."""
-    from kernelrank.errors import FileFormatError, InvalidInputError
-
-    if not path.is_file():
-        raise InvalidInputError(f"--design: expected adaptive, random or a CSV file of pairs; got {str(path)!r}")
-    rows = [row for row in csv.reader(path.read_text(encoding="utf-8-sig").splitlines()) if row][1:]
-    for line, row in enumerate(rows, start=2):
-        if len(row) != 2 or not all(cell.strip() for cell in row) or row[0].strip() == row[1].strip():
-            raise FileFormatError("expected two different items in two columns", str(path), line)
-    if not rows:
-        raise FileFormatError("expected a first line with names, and a pair of items in each further line", str(path))
-    return tuple((first.strip(), second.strip()) for first, second in rows)
-
-
-def _export(answer: Answer, store: VoteStore, path: Path) -> None:
+def _export(answer: Answer, database: str, path: Path, items: Path) -> None:
+    from kernelrank.collecting import VoteStore
+    from kernelrank.errors import InvalidInputError
     from kernelrank.persistence.atomic import atomic_write
 
-    content = store.export(path.suffix.lower().removeprefix("."))
+    check_output(path, [items, Path(database)])
+    if "://" not in database and not Path(database).is_file():
+        raise InvalidInputError(f"--export: expected a database of votes; there is no file {database}. Give --database")
+    with VoteStore(database) as store:
+        content = store.export(path.suffix.lower().removeprefix("."))
     with atomic_write(path) as file:
         file.write(content)
     answer.fact("output", str(path))
@@ -182,49 +166,23 @@ def _export(answer: Answer, store: VoteStore, path: Path) -> None:
     answer.show()
 
 
-def _simulate(
-    answer: Answer,
-    items: Path,
-    design: str,
-    judges: int,
-    spread: float,
-    votes: int | None,
-    minimum: int,
-    seed: int | None,
-) -> None:
+def _simulate(answer: Answer, items: Path, options: dict[str, Any]) -> None:
     from kernelrank.base.progress import working
     from kernelrank.collecting import read_collected_items, simulate_collection
-    from kernelrank.errors import InvalidInputError
     from kernelrank.report.estimates import rows_of
 
-    if design not in ("adaptive", "random"):
-        raise InvalidInputError(f"--design: expected adaptive or random with --simulate; got {design!r}")
-    n = len(read_collected_items(items))
+    n, design, spread = len(read_collected_items(items)), options["design"], options["spread"]
     with working("simulating"):
-        found = simulate_collection(
-            n,
-            n_votes=votes,
-            spread=spread,
-            design="random" if design == "random" else "adaptive",
-            n_judges=judges,
-            minimum=minimum,
-            random_state=seed or 0,
-        )
-    rows = rows_of(found)
-    answer.fact("items", n)
-    answer.fact("design", design)
-    answer.fact("spread", spread)
-    answer.fact("simulated", rows)
+        rows = rows_of(simulate_collection(n, **options))
+    answer.add({"items": n, "design": design, "spread": spread, "simulated": rows})
+    judges = counted(options["n_judges"], "simulated judge")
     answer.table(
-        f"{counted(n, 'item')}, {counted(judges, 'simulated judge')}, {design} pairs, scores with standard deviation "
-        f"{spread:g}",
+        f"{counted(n, 'item')}, {judges}, {design} pairs, scores with standard deviation {spread:g}",
         ("votes", "Kendall's tau", "interval holds the score", "mean width", "reliability"),
         [
             (
                 f"{row['votes']:,}",
-                f"{row['tau']:.2f}",
-                f"{row['coverage']:.0%}",
-                f"{row['width']:.2f}",
+                *(f"{row[name]:{form}}" for name, form in (("tau", ".2f"), ("coverage", ".0%"), ("width", ".2f"))),
                 f"{row['reliability']:.2f}",
             )
             for row in rows

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import itertools
 import secrets
+import sys
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
@@ -82,19 +84,19 @@ class CollectionRules:
 
 @dataclass
 class Judge:
-    """What is known of a judge."""
+    """What is known of a judge; `pairs` are those that the judge has compared, by their keys."""
 
     number: int
     name: str
-    seen: set[int] = field(default_factory=set)
-    answers: dict[tuple[int, int], int] = field(default_factory=dict)
-    pairs: list[Pair] = field(default_factory=list)
-    n_votes: int = 0
-    n_repeated: int = 0
-    n_same: int = 0
-    withdrawn: bool = False
-    hours: Counter[str] = field(default_factory=Counter)
+    pairs: dict[int, Pair] = field(default_factory=dict)
     asked_again: set[int] = field(default_factory=set)
+    hours: Counter[str] = field(default_factory=Counter)
+    withdrawn: bool = False
+
+    @property
+    def n_votes(self) -> int:
+        """The number of votes that are not undone or withdrawn."""
+        return self.hours.total()
 
 
 class Collection:
@@ -114,24 +116,31 @@ class Collection:
         self, store: VoteStore, source: Path | None, rules: CollectionRules, *, category: str | None = None
     ) -> None:
         self.store, self.source, self.rules, self.category = store, source, rules, category
-        store.ask(rules.questions)
-        self._secret = store.setting("secret", secrets.token_hex(32)).encode()
         self.items: list[Item] = []
         self.judges: list[Judge] = []
-        self._by_secret: dict[str, Judge] = {}
-        self._codes: dict[str, int] = {}
-        self._columns = {name: array("i") for name in ("question", "left", "right", "answer", "judge", "counts")}
-        self._places: dict[str, int] = {}
-        self._undone: set[str] = set()
-        self._last = 0
         self.n_rows = 0
         self.finished: str | None = None
         self.outlook: Outlook | None = None
         self._random = np.random.default_rng(rules.seed)
+        self._by_secret: dict[str, Judge] = {}
+        self._codes: dict[str, int] = {}
+        self._last = 0
+        # One entry for each vote: numbers, the hour, and the place of each id. Then the places of repeated votes, and
+        # those of the votes that they are compared with.
+        names = ("question", "left", "right", "answer", "judge", "repeated", "valid")
+        self._columns = {name: array("i") for name in names}
+        self._hours: list[str] = []
+        self._places: dict[str, int] = {}
+        self._repeated: list[int] = []
+        self._first: dict[tuple[int, int, int], int] = {}
+        store.ask(rules.questions)
+        self._secret = store.setting("secret", secrets.token_hex(32)).encode()
         if source is not None:
             store.add_items(read_collected_items(source, category=category))
-        self.choice: PairChoice | None = None
+        self.choice = PairChoice(rules.design, minimum=rules.minimum * len(rules.questions), seed=rules.seed)
         self.read_items()
+        if rules.design == "fixed":
+            self.choice.fix(self._fixed_pairs())
         self.catch_up()
 
     # Items
@@ -140,20 +149,13 @@ class Collection:
         """Read the items of the database, of which others may have added some."""
         items = self.store.items()
         if len(items) < 2:
-            raise InvalidInputError(f"Expected a database with at least two items; {self.store.shown_name} has none.")
-        if len(items) == len(self.items):
-            return
-        self.items = items
-        for item in items:
-            self._codes.setdefault(item.category, len(self._codes))
-        category = np.array([self._codes[item.category] for item in items], dtype=np.int64)
-        if self.choice is None:
-            rules = self.rules
-            self.choice = PairChoice(
-                category, rules.design, minimum=rules.minimum, fixed=self._fixed_pairs(), seed=rules.seed
+            raise InvalidInputError(
+                f"Expected a database with at least two items; {self.store.shown_name} has {len(items)}."
             )
-        else:
-            self.choice.set_items(category)
+        if len(items) > len(self.items):
+            self.items = items
+            codes = [self._codes.setdefault(item.category, len(self._codes)) for item in items]
+            self.choice.set_items(np.array(codes, dtype=np.int64))
 
     def add_new_items(self) -> int:
         """Read the file or folder again, and add the items that are new; return how many."""
@@ -165,13 +167,10 @@ class Collection:
 
     def _fixed_pairs(self) -> list[Pair]:
         numbers = {item.name: number for number, item in enumerate(self.items)}
-        pairs = []
-        for names in self.rules.fixed:
-            for name in names:
-                if name not in numbers:
-                    raise InvalidInputError(f"--design fixed: expected pairs of items; there is no item {name!r}.")
-            pairs.append((numbers[names[0]], numbers[names[1]]))
-        return pairs
+        for name in (name for names in self.rules.fixed for name in names):
+            if name not in numbers:
+                raise InvalidInputError(f"--design: expected pairs of items; there is no item {name!r}.")
+        return [(numbers[first], numbers[second]) for first, second in self.rules.fixed]
 
     def media(self, number: int) -> Path | None:
         """Return the file of an item, or None."""
@@ -187,7 +186,15 @@ class Collection:
         for number, row in self.store.rows(self._last):
             self._last = number
             self._read_judges(row.judge)
-            getattr(self, f"_read_{row.kind}")(row)
+            if row.kind == "vote":
+                self._read_vote(row)
+            elif row.kind == "undo":
+                self._discount(self._places[row.target])
+            else:
+                self.judges[row.judge].withdrawn = True
+                for place, judge in enumerate(self._columns["judge"]):
+                    if judge == row.judge:
+                        self._discount(place)
             self.n_rows += 1
 
     def _read_judges(self, number: int) -> None:
@@ -201,74 +208,48 @@ class Collection:
         judge, pair = self.judges[row.judge], (row.left_item, row.right_item)
         if max(pair) >= len(self.items):
             self.read_items()
-        assert self.choice is not None
-        key = self.choice.key(pair)
-        answer = ANSWERS.index(row.answer)
-        self._places[row.id] = len(self._columns["question"])
-        for name, value in zip(
-            self._columns, (row.question, *pair, answer, row.judge, int(not row.repeated)), strict=True
-        ):
-            self._columns[name].append(value)
-        judge.hours[row.time[:13]] += 1
-        judge.n_votes += 1
-        preferred = 0 if answer > 1 else 1 if (answer == 0) == (pair[0] < pair[1]) else -1
+        place, key = len(self._hours), self.choice.key(pair)
+        self._places[row.id] = place
+        values = (row.question, *pair, ANSWERS.index(row.answer), row.judge, row.repeated, 1)
+        for column, value in zip(self._columns.values(), values, strict=True):
+            column.append(value)
+        self._hours.append(sys.intern(row.time[:13]))
+        judge.hours[self._hours[place]] += 1
         if row.repeated:
-            judge.n_repeated += 1
-            judge.n_same += judge.answers.get((row.question, key)) == preferred
+            self._repeated.append(place)
             judge.asked_again.add(key)
-            return
-        if key not in judge.seen:
-            judge.pairs.append(pair)
-        judge.seen.add(key)
-        judge.answers[row.question, key] = preferred
-        self.choice.voted(pair)
-
-    def _read_undo(self, row: VoteRow) -> None:
-        place = self._places.get(row.target)
-        if place is None or row.target in self._undone:
-            return
-        self._undone.add(row.target)
-        question, left, right, answer, judge, counted = (column[place] for column in self._columns.values())
-        voter = self.judges[judge]
-        voter.n_votes -= 1
-        assert self.choice is not None
-        if counted:
-            self._columns["counts"][place] = 0
-            self.choice.voted((left, right), -1)
         else:
-            preferred = 0 if answer > 1 else 1 if (answer == 0) == (left < right) else -1
-            voter.n_repeated -= 1
-            voter.n_same -= voter.answers.get((question, self.choice.key((left, right)))) == preferred
+            self._first[row.judge, row.question, key] = place
+            judge.pairs[key] = pair
+            self.choice.voted(pair)
+        if judge.withdrawn:  # on another server, a moment before
+            self._discount(place)
 
-    def _read_withdrawal(self, row: VoteRow) -> None:
-        judge = self.judges[row.judge]
-        judge.withdrawn = True
-        assert self.choice is not None
-        for place, number in enumerate(self._columns["judge"]):
-            if number == row.judge and self._columns["counts"][place]:
-                self._columns["counts"][place] = 0
-                self.choice.voted((self._columns["left"][place], self._columns["right"][place]), -1)
-        judge.n_votes = judge.n_repeated = judge.n_same = 0
+    def _discount(self, place: int) -> None:
+        """Let a vote count no longer."""
+        columns = self._columns
+        if columns["valid"][place]:
+            columns["valid"][place] = 0
+            self.judges[columns["judge"][place]].hours[self._hours[place]] -= 1
+            if not columns["repeated"][place]:
+                self.choice.voted((columns["left"][place], columns["right"][place]), -1)
 
     def counted(self) -> CollectedVotes:
         """Return a copy of the votes that count, to be fitted elsewhere."""
-        assert self.choice is not None
         columns = {name: np.array(values, dtype=np.int64) for name, values in self._columns.items()}
-        rows = (columns["counts"] == 1) & (columns["answer"] < ANSWERS.index("cannot say"))
-        outcome = np.array([1, -1, 0])[columns["answer"][rows]]
-        picked = {name: columns[name][rows] for name in ("question", "left", "right", "judge")}
+        rows = (columns["valid"] == 1) & (columns["repeated"] == 0)
+        rows &= columns["answer"] < ANSWERS.index("cannot say")
         return CollectedVotes(
             self.choice.category.copy(),
             len(self.rules.questions),
             len(self.judges),
-            outcome=outcome,
+            outcome=np.array([1, -1, 0])[columns["answer"][rows]],
             counts=self.choice.counts.copy(),
-            **picked,
+            **{name: columns[name][rows] for name in ("question", "left", "right", "judge")},
         )
 
     def learn(self, outlook: Outlook) -> None:
         """Take the result of a fit; stop if a rule says so."""
-        assert self.choice is not None
         self.outlook = outlook
         self.choice.learn(outlook)
         self.finished = self.rules.reached(outlook.boards)
@@ -306,58 +287,54 @@ class Collection:
 
     def tasks(self, judge: Judge, held: list[Pair]) -> list[dict[str, Any]]:
         """Return what a judge is asked after the pairs that the page holds already."""
-        assert self.choice is not None
         if judge.withdrawn or self.finished:
             return []
-        keys = {self.choice.key(pair) for pair in held}
+        limit, keys = self.rules.per_judge, {self.choice.key(pair) for pair in held}
         scale = 1.0
         if self.outlook is not None and judge.number < len(self.outlook.scale):
             scale = float(self.outlook.scale[judge.number])
         tasks: list[dict[str, Any]] = []
         for _ in range(len(keys), AHEAD):
-            if self.rules.per_judge is not None and len(judge.seen | keys) >= self.rules.per_judge:
+            seen = judge.pairs.keys() | keys
+            if limit is not None and len(seen) >= limit:
                 break
-            pair, repeated = self._repeated_pair(judge, keys), True
-            if pair is None:
-                pair, repeated = self.choice.choose(judge.seen | keys, scale), False
+            repeated_pair = self._repeated_pair(judge, keys)
+            pair = repeated_pair or self.choice.choose(seen, scale)
             if pair is None:
                 break
             keys.add(self.choice.key(pair))
-            if not repeated and self._random.random() < 0.5:
+            if repeated_pair is None and self._random.random() < 0.5:
                 pair = pair[::-1]
-            tasks += [
-                self._task(judge, question, pair, repeated=repeated) for question in range(len(self.rules.questions))
-            ]
+            for question in range(len(self.rules.questions)):
+                tasks.append(self._task(judge, question, pair, repeated=repeated_pair is not None))
         return tasks
 
     def _repeated_pair(self, judge: Judge, held: set[int]) -> Pair | None:
         """Now and then, return a pair that the judge has compared some time ago, with the sides exchanged."""
-        assert self.choice is not None
         if len(judge.pairs) < 10 or self._random.random() >= self.rules.repeats:
             return None
-        pair = judge.pairs[int(self._random.integers(len(judge.pairs) - 8))]
-        key = self.choice.key(pair)
+        place = int(self._random.integers(len(judge.pairs) - 8))
+        key, pair = next(itertools.islice(judge.pairs.items(), place, None))
         return None if key in judge.asked_again or key in held else pair[::-1]
 
     def vote(self, judge: Judge, said: dict[str, Any]) -> bool:
         """Keep a vote, and return once it is on the disk; return whether it is new."""
         row_id, question, pair = said["id"], said["question"], (said["left"], said["right"])
         nonce = row_id.partition(".")[0]
-        if not hmac.compare_digest(self._sign(nonce, judge, question, pair), row_id):
+        if not hmac.compare_digest(self._sign(nonce, judge, question, pair).encode(), row_id.encode()):
             raise RefusedVoteError("Expected a vote on a pair that this judge was asked about.")
         if judge.withdrawn:
             raise RefusedVoteError("The votes of this judge are withdrawn.")
-        assert self.choice is not None
-        limit, key = self.rules.per_judge, self.choice.key(pair)
-        if limit is not None and len(judge.seen) >= limit and key not in judge.seen:
+        limit = self.rules.per_judge
+        if limit is not None and len(judge.pairs) >= limit and self.choice.key(pair) not in judge.pairs:
             raise RefusedVoteError(f"Expected no more votes: the judge has compared all {limit} pairs.")
         answer, comment = said["answer"], clean(said.get("comment", ""), 2_000)
-        milliseconds = max(0, min(int(said.get("milliseconds", 0)), 2**31 - 1))
-        repeated, stamp = int(nonce.endswith("r")), now()
-        row = VoteRow(row_id, "vote", judge.number, question, *pair, answer, repeated, "", comment, milliseconds, stamp)
+        milliseconds = min(said.get("milliseconds", 0), 2**31 - 1)
+        repeated = int(nonce.endswith("r"))
+        row = VoteRow(row_id, "vote", judge.number, question, *pair, answer, repeated, "", comment, milliseconds, now())
         added = self.store.append(row)
         self.catch_up()
-        return added
+        return added == 1
 
     def undo(self, judge: Judge, target: str) -> dict[str, Any]:
         """Undo a vote of a judge, and return the same question to be answered again."""
@@ -366,8 +343,10 @@ class Collection:
             raise RefusedVoteError("Expected a vote of this judge.")
         self.store.append(VoteRow(f"undo {target}", "undo", judge.number, target=target, time=now()))
         self.catch_up()
-        question, left, right = (self._columns[name][place] for name in ("question", "left", "right"))
-        return self._task(judge, question, (left, right), repeated=target.partition(".")[0].endswith("r"))
+        question, left, right, repeated = (
+            self._columns[name][place] for name in ("question", "left", "right", "repeated")
+        )
+        return self._task(judge, question, (left, right), repeated=bool(repeated))
 
     def withdraw(self, judge: Judge) -> None:
         """Withdraw all votes of a judge."""
@@ -378,7 +357,7 @@ class Collection:
         """Return what a judge's page says of the work done."""
         return {
             "votes": judge.n_votes,
-            "pairs": len(judge.seen),
+            "pairs": len(judge.pairs),
             "of": self.rules.per_judge,
             "finished": self.finished is not None,
             "withdrawn": judge.withdrawn,
@@ -390,39 +369,45 @@ class Collection:
         """Return what the owner's page shows."""
         boards = [] if self.outlook is None else self.outlook.boards
         agreement = {} if self.outlook is None else self.outlook.judges
-        categories = list(self._codes)
-        judges = []
+        repeated, same = self._consistency()
+        judges: list[dict[str, Any]] = []
         for judge in self.judges:
-            agreed, expected, flagged = agreement.get(judge.number, (None, None, False))
-            judges.append(
-                {
-                    "name": judge.name,
-                    "votes": judge.n_votes,
-                    "hours": dict(judge.hours),
-                    "repeated": judge.n_repeated,
-                    "same": judge.n_same,
-                    "agreement": agreed,
-                    "expected": expected,
-                    "flagged": flagged,
-                    "withdrawn": judge.withdrawn,
-                }
-            )
+            said = {"name": judge.name, "votes": judge.n_votes, "hours": +judge.hours, "withdrawn": judge.withdrawn}
+            said |= {"repeated": repeated[judge.number], "same": same[judge.number]}
+            found = agreement.get(judge.number, (None, None, False))
+            judges.append(said | dict(zip(("agreement", "expected", "flagged"), found, strict=True)))
+        categories = list(self._codes)
         return {
             "questions": list(self.rules.questions),
             "n_items": len(self.items),
-            "n_votes": int(sum(judge.n_votes for judge in self.judges)),
+            "n_votes": sum(judge["votes"] for judge in judges),
             "finished": self.finished,
             "until": {"top": self.rules.until_top, "width": self.rules.until_width},
             "judges": judges,
             "boards": [
                 board
-                | {
-                    "category": categories[board["category"]],
-                    "items": [self.items[number].name for number in board["items"]],
-                }
+                | {"category": categories[board["category"]]}
+                | {"items": [self.items[number].name for number in board["items"]]}
                 for board in boards
             ],
         }
+
+    def _consistency(self) -> tuple[Counter[int], Counter[int]]:
+        """Return how many votes each judge has repeated, and how many of these had the same answer."""
+        repeated, same = Counter[int](), Counter[int]()
+        valid, judges, questions = (self._columns[name] for name in ("valid", "judge", "question"))
+        for place in self._repeated:
+            key = self.choice.key((self._columns["left"][place], self._columns["right"][place]))
+            first = self._first.get((judges[place], questions[place], key))
+            if valid[place] and first is not None and valid[first]:
+                repeated[judges[place]] += 1
+                same[judges[place]] += self._preferred(place) == self._preferred(first)
+        return repeated, same
+
+    def _preferred(self, place: int) -> int:
+        """Return the item that a vote prefers; a negative number for another answer."""
+        answer = self._columns["answer"][place]
+        return self._columns["left" if answer == 0 else "right"][place] if answer <= 1 else -answer
 
 
 def _hashed(secret: str) -> str:

@@ -1,11 +1,15 @@
-"""The items that judges compare: rows of a CSV file, or files of a folder."""
+"""The items that judges compare: rows of a table, or files of a folder."""
 
 from __future__ import annotations
 
-import csv
+import functools
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kernelrank.collecting.store import Item
+from kernelrank.data.table import Table
+from kernelrank.data.text import file_format
+from kernelrank.data.vote_tables import open_votes
 from kernelrank.errors import FileFormatError, InvalidInputError
 
 MEDIA = {
@@ -35,10 +39,10 @@ def read_collected_items(source: str | Path, *, category: str | None = None) -> 
     Parameters
     ----------
     source : str or path
-        A CSV or TSV file with one item in each row, or a folder of texts, Markdown files, images, sounds and videos.
-        In a table the name is the column ``id``, ``name``, ``item`` or ``key``, else the first one. Judges see the
-        column ``text``, ``content`` or ``body``, or the file of the column ``file``, ``image`` or ``path``, else all
-        other columns.
+        A CSV, TSV, Parquet or Excel table with one item in each row, or a folder of texts, Markdown files, images,
+        sounds and videos. In a table the name is the column ``id``, ``name``, ``item`` or ``key``, else the first one.
+        Judges see the column ``text``, ``content`` or ``body``, or the file of the column ``file``, ``image`` or
+        ``path``, else all other columns.
     category : str, optional
         The column of the categories: only items of one category are compared.
 
@@ -68,7 +72,7 @@ def read_collected_items(source: str | Path, *, category: str | None = None) -> 
 
 def _folder_items(folder: Path, category: str | None) -> list[Item]:
     if category is not None:
-        raise InvalidInputError("Expected a CSV file with --categories, which names a column; got a folder.")
+        raise InvalidInputError("Expected a table with --categories, which names a column; got a folder.")
     items = []
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         suffix = path.suffix.lower()
@@ -88,59 +92,66 @@ def _text_of(path: Path) -> str:
         raise FileFormatError("the file is not UTF-8: save it as UTF-8 text", str(path)) from None
 
 
+def _table_of(path: Path) -> Table:
+    kind = file_format(path)
+    if kind == "svmlight":
+        raise FileFormatError("expected a CSV, TSV, Parquet or Excel table", str(path))
+    table = open_votes(path, kind)
+    table.choose(range(len(table.names)))
+    return table
+
+
+def _rows_of(table: Table) -> Iterator[tuple[list[str], Callable[[str], FileFormatError]]]:
+    """Yield the cells of each row, and what makes an error that names the row."""
+    for block in table.blocks():
+        columns = [block.strings(place).to_pylist() for place in range(len(table.names))]
+        for row, cells in enumerate(zip(*columns, strict=True)):
+            yield list(cells), functools.partial(table.error, position=int(block.positions[row]))
+
+
 def _table_items(path: Path, category: str | None) -> list[Item]:
-    lines = _text_of(path)
-    header = lines.partition("\n")[0]
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=header.count)
-    rows = csv.reader(lines.splitlines(keepends=True), delimiter=delimiter, strict=True)
-    try:
-        columns = [name.strip() for name in next(rows, [])]
-        cells = [(rows.line_num, row) for row in rows if any(cell.strip() for cell in row)]
-    except csv.Error as error:
-        raise FileFormatError(f"not a table: {error}", str(path), rows.line_num) from None
-    if not columns:
-        raise FileFormatError("expected a first line with the names of the columns; the file is empty", str(path))
-    if category is not None and category not in columns:
-        raise FileFormatError(f"expected a column {category!r} of categories; found {', '.join(columns)}", str(path))
-    named, body, file = (_place(columns, wanted) for wanted in (NAMES, BODIES, FILES))
-    named = 0 if named is None else named
-    shown = [place for place, name in enumerate(columns) if place != named and name != category]
+    table = _table_of(path)
+    group = None if category is None else table.column(category, "categories")
+    named, body, file = (_place(table.names, wanted) for wanted in (NAMES, BODIES, FILES))
+    named = named or 0
+    others = [place for place in range(len(table.names)) if place not in (named, group)]
     items = []
-    for line, row in cells:
-        if len(row) != len(columns):
-            raise FileFormatError(f"expected {len(columns)} cells; found {len(row)}", str(path), line)
-        name = row[named].strip()
+    for cells, error in _rows_of(table):
+        name, inside = cells[named], "" if group is None else cells[group]
         if not name:
-            raise FileFormatError("expected a name of the item; the cell is empty", str(path), line)
-        group = "" if category is None else row[columns.index(category)].strip()
-        if file is not None and row[file].strip():
-            items.append(_file_item(path, line, name, row[file].strip(), group))
-        else:
-            text = row[body] if body is not None else _all_cells(columns, row, shown) or name
-            items.append(Item(name, "text", text.strip(), group))
+            raise error("expected a name of the item; the cell is empty")
+        if file is not None and cells[file]:
+            if safe_file(path.parent, cells[file]) is None:
+                known = " ".join(sorted(MEDIA))
+                raise error(
+                    f"{cells[file]!r}: expected a file in the folder of the table that ends with one of {known}"
+                )
+            items.append(Item(name, MEDIA[Path(cells[file]).suffix.lower()][0], cells[file], inside))
+            continue
+        text = "\n".join(f"{table.names[place]}: {cells[place]}" for place in others)
+        if body is not None or len(others) <= 1:
+            text = cells[body if body is not None else others[0] if others else named]
+        items.append(Item(name, "text", text, inside))
     return items
 
 
-def _place(columns: list[str], wanted: tuple[str, ...]) -> int | None:
+def read_fixed_pairs(path: Path) -> tuple[tuple[str, str], ...]:
+    """Read the pairs of a fixed design: a table with two columns of names."""
+    table = _table_of(path)
+    pairs: list[tuple[str, str]] = []
+    for cells, error in _rows_of(table):
+        if len(cells) != 2 or not all(cells) or cells[0] == cells[1]:
+            raise error("expected two different items in two columns")
+        pairs.append((cells[0], cells[1]))
+    if not pairs:
+        raise table.error("expected a first line with names, and a pair of items in each further line")
+    return tuple(pairs)
+
+
+def _place(columns: tuple[str, ...], wanted: tuple[str, ...]) -> int | None:
     """Return the first column with one of these names."""
     lower = [name.lower() for name in columns]
     return next((lower.index(name) for name in wanted if name in lower), None)
-
-
-def _all_cells(columns: list[str], row: list[str], shown: list[int]) -> str:
-    if len(shown) == 1:
-        return row[shown[0]]
-    return "\n".join(f"{columns[place]}: {row[place]}" for place in shown)
-
-
-def _file_item(table: Path, line: int, name: str, content: str, group: str) -> Item:
-    suffix = Path(content).suffix.lower()
-    if suffix not in MEDIA:
-        known = " ".join(sorted(MEDIA))
-        raise FileFormatError(f"{content!r}: expected a file that ends with one of {known}", str(table), line)
-    if safe_file(table.parent, content) is None:
-        raise FileFormatError(f"{content!r}: expected a file in the folder of the table", str(table), line)
-    return Item(name, MEDIA[suffix][0], content, group)
 
 
 def safe_file(folder: Path, content: str) -> Path | None:

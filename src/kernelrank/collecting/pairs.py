@@ -9,6 +9,7 @@ its items, so that judges who vote at the same time get different pairs.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection as Container
 from typing import Literal
 
@@ -30,47 +31,36 @@ class PairChoice:
 
     Parameters
     ----------
-    category : ndarray of int, shape (m,)
-        Items are compared within a category.
     design : {"adaptive", "random", "fixed"}
     minimum : int
         The votes that every item gets before information counts.
-    fixed : list of pairs
-        The pairs of the fixed design, in their order.
     seed : int or None
     """
 
-    def __init__(
-        self,
-        category: Index,
-        design: Design = "adaptive",
-        *,
-        minimum: int = 2,
-        fixed: list[Pair] | None = None,
-        seed: int | None = None,
-    ) -> None:
+    def __init__(self, design: Design = "adaptive", *, minimum: int = 2, seed: int | None = None) -> None:
         self.design, self.minimum = design, minimum
         self.random = np.random.default_rng(seed)
         self.outlook: Outlook | None = None
-        self.counts = np.zeros(0, dtype=np.int64)
-        self._known_counts = self.counts
+        self.category = self.counts = self._known_counts = np.zeros(0, dtype=np.int64)
         self._open: dict[int, tuple[float, Pair]] = {}
-        self._fixed = [(min(pair), max(pair)) for pair in fixed or []]
-        self._votes: dict[int, int] = {}
-        if design == "fixed" and not self._fixed:
-            raise InvalidInputError("Expected pairs for the fixed design; got none.")
-        self.set_items(category)
+        self._fixed: list[Pair] = []
+        self._votes: Counter[int] = Counter()
 
     def set_items(self, category: Index) -> None:
-        """Take further items; those there were stay the first ones."""
-        more = len(category) - len(self.counts)
+        """Take the items, compared within their categories, shape (m,); those there were stay the first ones."""
+        more = np.zeros(len(category) - len(self.counts), dtype=np.int64)
         self.category = category
-        self.counts = np.concatenate([self.counts, np.zeros(more, dtype=np.int64)])
-        self._known_counts = np.concatenate([self._known_counts, np.zeros(more, dtype=np.int64)])
+        self.counts, self._known_counts = np.append(self.counts, more), np.append(self._known_counts, more)
         groups = (np.flatnonzero(category == group) for group in np.unique(category))
         self._groups = [group for group in groups if len(group) > 1]
         self._group_of = {int(category[group[0]]): group for group in self._groups}
         self._comparable = np.isin(category, list(self._group_of))
+
+    def fix(self, pairs: list[Pair]) -> None:
+        """Take the pairs of the fixed design, in their order."""
+        if not pairs:
+            raise InvalidInputError("Expected pairs for the fixed design; got none.")
+        self._fixed = [(min(pair), max(pair)) for pair in pairs]
 
     def learn(self, outlook: Outlook) -> None:
         """Take the result of a new fit."""
@@ -85,9 +75,8 @@ class PairChoice:
     def voted(self, pair: Pair, sign: int = 1) -> None:
         """Count a vote on a pair, or with -1 that it is undone."""
         self.counts[list(pair)] += sign
-        key = self.key(pair)
-        self._votes[key] = self._votes.get(key, 0) + sign
-        self._open.pop(key, None)
+        self._votes[self.key(pair)] += sign
+        self._open.pop(self.key(pair), None)
 
     def choose(self, seen: Container[int], scale: float = 1.0) -> Pair | None:
         """Return the next pair of a judge who has seen some pairs, and keep it open; None if there is no other pair."""
@@ -107,7 +96,7 @@ class PairChoice:
 
     def _n_votes(self, pair: Pair) -> int:
         key = self.key(pair)
-        return self._votes.get(key, 0) + (key in self._open)
+        return self._votes[key] + (key in self._open)
 
     def _free_pair(self, seen: Container[int], scale: float) -> Pair | None:
         shown = self._shown()

@@ -33,7 +33,7 @@ from kernelrank.collecting.items import MEDIA
 from kernelrank.collecting.outlook import CollectedVotes, Outlook, look
 from kernelrank.collecting.store import ANSWERS, FORMATS
 from kernelrank.serving.models import RefusedRequestError
-from kernelrank.serving.service import LimitedService, ServiceLimits
+from kernelrank.serving.service import Handler, LimitedService, ServiceLimits
 
 LOG = logging.getLogger("kernelrank.serving")
 PAGES = Path(__file__).with_name("pages")
@@ -47,7 +47,10 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 """Headers of every answer: the pages run no script but their own, load nothing from elsewhere, and tell no address."""
-ASSETS = {"judge.js": "text/javascript", "owner.js": "text/javascript", "style.css": "text/css"}
+ASSETS = {
+    kind: {f"{kind}.html": "text/html", f"{kind}.js": "text/javascript", "style.css": "text/css"}
+    for kind in ("judge", "owner")
+}
 MOST_JUDGES = 10_000
 
 
@@ -176,102 +179,82 @@ class CollectionService(LimitedService):
 
     # Doors
 
-    def checked(self, kind: str, request: Request) -> None:
-        """Raise an error without the right token, and after too many requests from one address."""
-        self._by_address.check(request.client.host if request.client else "")
-        given = request.path_params["token"].encode()
-        if not hmac.compare_digest(given, self.tokens[kind].encode()):
+    def checked(self, kind: str, request: Request) -> str:
+        """Return the address of a request; raise an error without the right token, or after too many requests."""
+        address = request.client.host if request.client else ""
+        self._by_address.check(address)
+        if not hmac.compare_digest(request.path_params["token"].encode(), self.tokens[kind].encode()):
             raise RefusedRequestError("There is no such path.", 404)
+        return address
 
-    async def _said(self, request: Request) -> dict[str, Any]:
-        """Read the body of a judge's request."""
-        self.checked("judge", request)
-        try:
-            said = orjson.loads(await self.body(request))
-        except orjson.JSONDecodeError:
-            said = None
-        if not isinstance(said, dict) or not _is_text(said.get("key"), 16, 100):
-            raise RefusedVoteError("Expected a JSON object with the key of a judge.")
-        self._by_judge.check(said["key"])
-        return said
+    def judged(self, work: Callable[[Judge, dict[str, Any]], dict[str, Any]]) -> Handler:
+        """Return the handler of a request of a judge: it does the work, and adds the next pairs."""
 
-    def _judge(self, said: dict[str, Any]) -> Judge:
+        async def answer(request: Request) -> Response:
+            address = self.checked("judge", request)
+            try:
+                said = orjson.loads(await self.body(request))
+            except orjson.JSONDecodeError:
+                said = None
+            if not isinstance(said, dict) or not _is_text(said.get("key"), 16, 100):
+                raise RefusedVoteError("Expected a JSON object with the key of a judge.")
+            held = said.get("held", [])
+            if not isinstance(held, list) or len(held) > 100 or not all(map(_is_pair, held)):
+                raise RefusedVoteError("Expected 'held': the pairs that the page holds.")
+            self._by_judge.check(said["key"])
+
+            def answered() -> dict[str, Any]:
+                judge = self._judge(said, address)
+                found = work(judge, said)
+                tasks = self.collection.tasks(judge, [(first, second) for first, second in held])
+                return found | {"tasks": tasks, "progress": self.collection.progress(judge)}
+
+            return JSONResponse(await self.in_turn(answered))
+
+        return answer
+
+    def _judge(self, said: dict[str, Any], address: str) -> Judge:
+        """Return the judge of a key, who is added if the key is new."""
         judge = self.collection.known_judge(said["key"])
         if judge is None:
-            raise RefusedVoteError("Expected the key of a judge who has started.")
+            self._new_judges.check(address)
+            if len(self.collection.judges) >= MOST_JUDGES:
+                raise RefusedRequestError(f"Expected at most {MOST_JUDGES:,} judges.", 429)
+            name = str(said["name"]) if _is_text(said.get("name"), 0, 1_000) else ""
+            judge = self.collection.judge(said["key"], " ".join(clean(name, 60).split()))
         return judge
-
-    def _answer(self, judge: Judge, said: dict[str, Any], **more: Any) -> dict[str, Any]:
-        m = len(self.collection.items)
-        held = said.get("held", [])
-        if not isinstance(held, list) or len(held) > 100 or not all(_is_pair(pair, m) for pair in held):
-            raise RefusedVoteError("Expected 'held': the pairs that the page holds.")
-        tasks = self.collection.tasks(judge, [(pair[0], pair[1]) for pair in held])
-        return {"tasks": tasks, "progress": self.collection.progress(judge), **more}
 
     # Judges
 
-    async def start(self, request: Request) -> Response:
-        """Begin, or begin again: who the judge is, the questions, and the first pairs."""
-        said = await self._said(request)
-        name = clean(said["name"], 60) if _is_text(said.get("name"), 0, 1_000) else ""
+    def start(self, judge: Judge, said: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Begin, or begin again: who the judge is, and the questions."""
+        return {"name": judge.name, "questions": list(self.collection.rules.questions)}
 
-        def work() -> dict[str, Any]:
-            if self.collection.known_judge(said["key"]) is None:
-                self._new_judges.check(request.client.host if request.client else "")
-                if len(self.collection.judges) >= MOST_JUDGES:
-                    raise RefusedRequestError(f"Expected at most {MOST_JUDGES:,} judges.", 429)
-            judge = self.collection.judge(said["key"], " ".join(name.split()))
-            questions = list(self.collection.rules.questions)
-            return self._answer(judge, said, name=judge.name, questions=questions)
-
-        return JSONResponse(await self.in_turn(work))
-
-    async def vote(self, request: Request) -> Response:
+    def vote(self, judge: Judge, said: dict[str, Any]) -> dict[str, Any]:
         """Keep a vote; the answer is sent once it is on the disk."""
-        said = await self._said(request)
-        m, n_questions = len(self.collection.items), len(self.collection.rules.questions)
-        good = _is_text(said.get("id"), 10, 100) and _is_number(said.get("question"), n_questions)
-        good = good and _is_pair([said.get("left"), said.get("right")], m) and said.get("answer") in ANSWERS
-        good = good and _is_text(said.get("comment", ""), 0, 10_000)
-        if not good or not _is_number(said.get("milliseconds", 0), 2**53):
+        good = _is_text(said.get("id"), 10, 100) and _is_number(said.get("question"))
+        good = good and _is_pair([said.get("left"), said.get("right")]) and said.get("answer") in ANSWERS
+        good = good and _is_text(said.get("comment", ""), 0, 10_000) and _is_number(said.get("milliseconds", 0))
+        if not good:
             raise RefusedVoteError("Expected a vote: id, question, left, right, answer, comment, milliseconds.")
+        return {"added": self.collection.vote(judge, said)}
 
-        def work() -> dict[str, Any]:
-            judge = self._judge(said)
-            added = self.collection.vote(judge, said)
-            return self._answer(judge, said, added=added)
-
-        return JSONResponse(await self.in_turn(work))
-
-    async def undo(self, request: Request) -> Response:
+    def undo(self, judge: Judge, said: dict[str, Any]) -> dict[str, Any]:
         """Undo a vote; the answer has the same question again."""
-        said = await self._said(request)
         if not _is_text(said.get("target"), 10, 100):
             raise RefusedVoteError("Expected 'target': the id of a vote.")
+        return {"again": self.collection.undo(judge, said["target"])}
 
-        def work() -> dict[str, Any]:
-            judge = self._judge(said)
-            again = self.collection.undo(judge, said["target"])
-            return {"again": again, "progress": self.collection.progress(judge)}
-
-        return JSONResponse(await self.in_turn(work))
-
-    async def withdraw(self, request: Request) -> Response:
+    def withdraw(self, judge: Judge, said: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Withdraw all votes of a judge."""
-        said = await self._said(request)
-
-        def work() -> dict[str, Any]:
-            judge = self._judge(said)
-            self.collection.withdraw(judge)
-            return {"progress": self.collection.progress(judge)}
-
-        return JSONResponse(await self.in_turn(work))
+        self.collection.withdraw(judge)
+        return {}
 
     async def media(self, request: Request) -> Response:
         """Return the file of an item."""
         self.checked("judge", request)
-        path = self.collection.media(int(request.path_params["number"]))
+        number = request.path_params["number"]
+        path = self.collection.media(int(number)) if number.isascii() and number.isdigit() and len(number) < 9 else None
         if path is None:
             raise RefusedRequestError("There is no such item.", 404)
         sandbox = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
@@ -293,31 +276,25 @@ class CollectionService(LimitedService):
         kind, _, suffix = request.path_params["name"].partition(".")
         if kind not in ("votes", "log") or suffix not in FORMATS:
             raise RefusedRequestError("Expected votes or log, with .csv, .jsonl or .parquet.", 404)
-        store = self.collection.store
-        content = await asyncio.to_thread(lambda: store.export(suffix, everything=kind == "log"))
+        content = await asyncio.to_thread(self.collection.store.export, suffix, everything=kind == "log")
         headers = {"content-disposition": f'attachment; filename="{kind}.{suffix}"'}
         return Response(content, media_type="application/octet-stream", headers=headers)
 
-    def page(self, kind: str) -> Callable[[Request], Any]:
-        """Return the handler of a page."""
+    # Pages
+
+    def page(self, kind: str) -> Handler:
+        """Return the handler of a page and its files."""
 
         async def show(request: Request) -> Response:
             self.checked(kind, request)
-            title = " · ".join(self.collection.rules.questions)
-            text = (PAGES / f"{kind}.html").read_text(encoding="utf-8")
-            return Response(string.Template(text).substitute(title=escape(title)), media_type="text/html")
-
-        return show
-
-    def asset(self, kind: str) -> Callable[[Request], Any]:
-        """Return the handler of the files of a page."""
-
-        async def show(request: Request) -> Response:
-            self.checked(kind, request)
-            name = request.path_params["asset"]
-            if name not in ASSETS or name == f"{'owner' if kind == 'judge' else 'judge'}.js":
+            name = request.path_params["asset"] or f"{kind}.html"
+            if name not in ASSETS[kind]:
                 raise RefusedRequestError("There is no such path.", 404)
-            return Response((PAGES / name).read_bytes(), media_type=ASSETS[name])
+            text = (PAGES / name).read_text(encoding="utf-8")
+            if name.endswith(".html"):
+                title = " · ".join(self.collection.rules.questions)
+                text = string.Template(text).substitute(title=escape(title))
+            return Response(text, media_type=ASSETS[kind][name])
 
         return show
 
@@ -326,12 +303,12 @@ def _is_text(value: object, shortest: int, longest: int) -> bool:
     return isinstance(value, str) and shortest <= len(value) <= longest
 
 
-def _is_number(value: object, end: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < end
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
 
 
-def _is_pair(value: object, m: int) -> bool:
-    return isinstance(value, list) and len(value) == 2 and value[0] != value[1] and all(_is_number(n, m) for n in value)
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)) and value[0] != value[1]
 
 
 def create_collection_app(collection: Collection, *, limits: ServiceLimits | None = None) -> Starlette:
@@ -349,21 +326,19 @@ def create_collection_app(collection: Collection, *, limits: ServiceLimits | Non
         ``/judge/TOKEN/`` and ``/owner/TOKEN/``.
     """
     service = CollectionService(collection, limits or ServiceLimits(20_000, 30.0))
-    handlers: list[tuple[str, str, Any]] = [
-        ("POST", "/judge/{token}/start", service.start),
-        ("POST", "/judge/{token}/vote", service.vote),
-        ("POST", "/judge/{token}/undo", service.undo),
-        ("POST", "/judge/{token}/withdraw", service.withdraw),
-        ("GET", "/judge/{token}/media/{number:int}", service.media),
-        ("GET", "/judge/{token}/", service.page("judge")),
-        ("GET", "/judge/{token}/{asset}", service.asset("judge")),
-        ("GET", "/owner/{token}/state", service.state),
-        ("GET", "/owner/{token}/download/{name}", service.download),
-        ("GET", "/owner/{token}/", service.page("owner")),
-        ("GET", "/owner/{token}/{asset}", service.asset("owner")),
-    ]
+    handlers: dict[str, Handler] = {
+        "/judge/{token}/start": service.judged(service.start),
+        "/judge/{token}/vote": service.judged(service.vote),
+        "/judge/{token}/undo": service.judged(service.undo),
+        "/judge/{token}/withdraw": service.judged(service.withdraw),
+        "/judge/{token}/media/{number}": service.media,
+        "/judge/{token}/{asset:path}": service.page("judge"),
+        "/owner/{token}/state": service.state,
+        "/owner/{token}/download/{name}": service.download,
+        "/owner/{token}/{asset:path}": service.page("owner"),
+    }
 
-    def guarded(path: str, handler: Any) -> Any:
+    def guarded(path: str, handler: Handler) -> Handler:
         answer = service.answering(path, handler)
 
         async def with_headers(request: Request) -> Response:
@@ -374,7 +349,11 @@ def create_collection_app(collection: Collection, *, limits: ServiceLimits | Non
 
         return with_headers
 
-    routes = [Route(path, guarded(path, handler), methods=[method]) for method, path, handler in handlers]
+    posted = ("start", "vote", "undo", "withdraw")
+    routes = [
+        Route(path, guarded(path, handler), methods=["POST" if path.endswith(posted) else "GET"])
+        for path, handler in handlers.items()
+    ]
     app = Starlette(routes=routes, lifespan=service.lifespan, exception_handlers={HTTPException: _not_found})
     app.state.service = service
     return app

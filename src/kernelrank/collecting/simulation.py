@@ -62,7 +62,8 @@ def replayed_votes(
     checkpoint. It ends when all judges have seen all pairs.
     """
     category = np.zeros(n_items, dtype=np.int64)
-    choice = PairChoice(category, design, minimum=minimum, seed=int(random.integers(2**31)))
+    choice = PairChoice(design, minimum=minimum, seed=int(random.integers(2**31)))
+    choice.set_items(category)
     seen: list[set[int]] = [set() for _ in range(n_judges)]
     held = [choice.choose(known) for known in seen]
     rows: list[tuple[int, int, int, int]] = []

@@ -16,7 +16,7 @@ import io
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -117,9 +117,9 @@ class VoteStore:
     >>> store.ask(["Which is better?"])
     >>> judge = store.judge("a secret", "Ann")
     >>> store.append(VoteRow("1", "vote", judge, 0, 0, 1, "left"))
-    True
+    1
     >>> store.append(VoteRow("1", "vote", judge, 0, 0, 1, "left"))
-    False
+    0
     >>> store.export("csv").decode().splitlines()[1][:37]
     'tea,coffee,left,Ann,Which is better?,'
     """
@@ -130,7 +130,7 @@ class VoteStore:
         self._lock = threading.RLock()
         self._lost: tuple[type[Exception], ...] = ()
         self._connect()
-        self._make_tables()
+        self._write(self._make_tables)
 
     def _connect(self) -> None:
         if self.is_postgresql:
@@ -148,9 +148,7 @@ class VoteStore:
                 ) from None
             return
         try:
-            self._connection = sqlite3.connect(
-                self.where, isolation_level=None, check_same_thread=False, timeout=30.0, cached_statements=256
-            )
+            self._connection = sqlite3.connect(self.where, isolation_level=None, check_same_thread=False, timeout=30.0)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
         except sqlite3.Error as error:
@@ -158,12 +156,11 @@ class VoteStore:
 
     def _make_tables(self) -> None:
         key = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY" if self.is_postgresql else "INTEGER PRIMARY KEY"
-        with self._transaction():
-            for statement in STATEMENTS:
-                self._run(statement.format(key=key))
-            for name, query in VIEWS.items():
-                make = "CREATE OR REPLACE VIEW" if self.is_postgresql else "CREATE VIEW IF NOT EXISTS"
-                self._run(f"{make} {name} AS {query}")
+        make = "CREATE OR REPLACE VIEW" if self.is_postgresql else "CREATE VIEW IF NOT EXISTS"
+        for statement in STATEMENTS:
+            self._run(statement.format(key=key))
+        for name, query in VIEWS.items():
+            self._run(f"{make} {name} AS {query}")
 
     def close(self) -> None:
         """Close the connection."""
@@ -177,23 +174,7 @@ class VoteStore:
         self.close()
 
     def _run(self, statement: str, values: Sequence[Any] = ()) -> Any:
-        if self.is_postgresql:
-            statement = statement.replace("?", "%s")
-        return self._connection.execute(statement, values)
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._lock:
-            self._run("BEGIN" if self.is_postgresql else "BEGIN IMMEDIATE")
-            try:
-                if self.is_postgresql:
-                    self._run("SELECT pg_advisory_xact_lock(hashtext('kernelrank'))")
-                yield
-            except BaseException:
-                with contextlib.suppress(*self._lost, sqlite3.Error):
-                    self._run("ROLLBACK")
-                raise
-            self._run("COMMIT")
+        return self._connection.execute(statement.replace("?", "%s") if self.is_postgresql else statement, values)
 
     def _again(self, work: Callable[[], T]) -> T:
         """Do some work, and once more with a new connection where the server of the database has closed it."""
@@ -204,54 +185,65 @@ class VoteStore:
                 self._connect()
                 return work()
 
+    def _read(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        return self._again(lambda: list(self._run(statement, values).fetchall()))
+
+    def _write(self, work: Callable[[], T]) -> T:
+        """Do some work in one transaction, and return once it is on the disk."""
+
+        def transaction() -> T:
+            self._run("BEGIN" if self.is_postgresql else "BEGIN IMMEDIATE")
+            try:
+                if self.is_postgresql:
+                    self._run("SELECT pg_advisory_xact_lock(hashtext('kernelrank'))")
+                found = work()
+                self._run("COMMIT")
+            except BaseException:
+                with contextlib.suppress(*self._lost, sqlite3.Error):
+                    self._run("ROLLBACK")
+                raise
+            return found
+
+        return self._again(transaction)
+
     # Votes
 
-    def append(self, row: VoteRow) -> bool:
-        """Add a row, and return once it is on the disk; return whether it is new."""
+    def append(self, *rows: VoteRow) -> int:
+        """Add rows, and return once they are on the disk; return how many are new."""
         statement = (
-            f"INSERT INTO votes ({', '.join(VoteRow._fields)}) VALUES ({', '.join('?' * len(row))}) "
+            f"INSERT INTO votes ({', '.join(VoteRow._fields)}) VALUES ({', '.join('?' * len(VoteRow._fields))}) "
             "ON CONFLICT (id) DO NOTHING"
         )
-
-        def add() -> bool:
-            with self._transaction():
-                added: int = self._run(statement, row).rowcount
-            return added == 1
-
-        return self._again(add)
+        return self._write(lambda: sum(int(self._run(statement, row).rowcount) for row in rows))
 
     def rows(self, after: int = 0) -> list[tuple[int, VoteRow]]:
         """Return the rows after a number, each with its own number."""
         statement = f"SELECT number, {', '.join(VoteRow._fields)} FROM votes WHERE number > ? ORDER BY number"
-        found = self._again(lambda: self._run(statement, (after,)).fetchall())
-        return [(row[0], VoteRow(*row[1:])) for row in found]
+        return [(row[0], VoteRow(*row[1:])) for row in self._read(statement, (after,))]
 
     # Items, questions, judges, settings
 
     def add_items(self, items: Iterable[Item]) -> int:
         """Add the items whose names are new; return how many."""
+        by_name = {item.name: item for item in items}
 
         def add() -> int:
-            with self._transaction():
-                known = {row[0] for row in self._run("SELECT name FROM items").fetchall()}
-                new = [item for item in {item.name: item for item in items}.values() if item.name not in known]
-                for number, item in enumerate(new, start=len(known)):
-                    self._run("INSERT INTO items VALUES (?, ?, ?, ?, ?)", (number, *item))
+            known = {row[0] for row in self._run("SELECT name FROM items").fetchall()}
+            new = [item for name, item in by_name.items() if name not in known]
+            for number, item in enumerate(new, start=len(known)):
+                self._run("INSERT INTO items VALUES (?, ?, ?, ?, ?)", (number, *item))
             return len(new)
 
-        items = list(items)
-        return self._again(add)
+        return self._write(add)
 
     def items(self) -> list[Item]:
         """Return the items in the order of their numbers."""
-        rows = self._again(
-            lambda: self._run("SELECT name, kind, content, category FROM items ORDER BY number").fetchall()
-        )
-        return [Item(*row) for row in rows]
+        return [Item(*row) for row in self._read("SELECT name, kind, content, category FROM items ORDER BY number")]
 
     def ask(self, questions: Sequence[str]) -> None:
         """Fix the questions; those of a database that has votes must be the same."""
-        with self._transaction():
+
+        def fix() -> None:
             known = self.questions()
             if known and known != list(questions):
                 raise InvalidInputError(
@@ -261,56 +253,50 @@ class VoteStore:
             for number, text in enumerate(questions[len(known) :]):
                 self._run("INSERT INTO questions VALUES (?, ?)", (number, text))
 
+        self._write(fix)
+
     def questions(self) -> list[str]:
         """Return the questions."""
-        found = self._again(lambda: self._run("SELECT text FROM questions ORDER BY number").fetchall())
-        return [row[0] for row in found]
+        return [row[0] for row in self._read("SELECT text FROM questions ORDER BY number")]
 
     def judge(self, secret: str, name: str) -> int:
         """Return the number of a judge, who is added if the secret is new; a name that is taken gets a number."""
 
         def find() -> int:
-            with self._transaction():
-                row = self._run("SELECT number FROM judges WHERE secret = ?", (secret,)).fetchone()
-                if row is None:
-                    names = {row[0] for row in self._run("SELECT name FROM judges").fetchall()}
-                    number, wanted, twice = len(names), name or f"judge {len(names) + 1}", 2
-                    free = wanted
-                    while free in names:
-                        free, twice = f"{wanted} ({twice})", twice + 1
-                    self._run("INSERT INTO judges VALUES (?, ?, ?)", (number, secret, free))
-                    return number
+            for row in self._run("SELECT number FROM judges WHERE secret = ?", (secret,)).fetchall():
                 return int(row[0])
+            names = {row[0] for row in self._run("SELECT name FROM judges").fetchall()}
+            wanted, twice = name or f"judge {len(names) + 1}", 2
+            free = wanted
+            while free in names:
+                free, twice = f"{wanted} ({twice})", twice + 1
+            self._run("INSERT INTO judges VALUES (?, ?, ?)", (len(names), secret, free))
+            return len(names)
 
-        return self._again(find)
+        return self._write(find)
 
     def judges(self) -> list[tuple[str, str]]:
         """Return the secrets and the names of the judges in the order of their numbers."""
-        found = self._again(lambda: self._run("SELECT secret, name FROM judges ORDER BY number").fetchall())
-        return [(row[0], row[1]) for row in found]
+        return [(row[0], row[1]) for row in self._read("SELECT secret, name FROM judges ORDER BY number")]
 
     def setting(self, name: str, first: str) -> str:
         """Return a setting; the first value that was given for it stays."""
 
         def find() -> str:
-            with self._transaction():
-                self._run("INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO NOTHING", (name, first))
-                return str(self._run("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()[0])
+            self._run("INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO NOTHING", (name, first))
+            return str(self._run("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()[0])
 
-        return self._again(find)
+        return self._write(find)
 
     def forget_setting(self, name: str) -> None:
         """Remove a setting, so that the next value that is given for it stays."""
-        with self._transaction():
-            self._run("DELETE FROM settings WHERE name = ?", (name,))
+        self._write(lambda: self._run("DELETE FROM settings WHERE name = ?", (name,)))
 
     @property
     def shown_name(self) -> str:
         """The name of the database for messages, without a password."""
-        if not self.is_postgresql:
-            return self.where
-        start, _, end = self.where.rpartition("@")
-        return f"{start.partition('://')[0]}://{end}" if start else self.where
+        kind, separator, rest = self.where.partition("://")
+        return f"{kind}://{rest.rpartition('@')[2]}" if separator and self.is_postgresql else self.where
 
     # Export
 
@@ -330,23 +316,22 @@ class VoteStore:
         """
         if format not in FORMATS:
             raise InvalidInputError(f"Expected one of the formats {', '.join(FORMATS)}; got {format!r}.")
-        view = "vote_log" if everything else "counted_votes"
+        query = "SELECT * FROM vote_log ORDER BY number" if everything else "SELECT * FROM counted_votes ORDER BY time"
 
         def read() -> tuple[list[str], list[Any]]:
-            cursor = self._run(f"SELECT * FROM {view}{' ORDER BY number' if everything else ' ORDER BY time'}")
-            return [column[0] for column in cursor.description], cursor.fetchall()
+            cursor = self._run(query)
+            return [column[0] for column in cursor.description], list(cursor.fetchall())
 
         names, rows = self._again(read)
         if format == "parquet":
             return _parquet(names, rows)
+        if format == "jsonl":
+            lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
+            return "".join(lines).encode()
         text = io.StringIO(newline="")
-        if format == "csv":
-            writer = csv.writer(text, lineterminator="\n")
-            writer.writerow(names)
-            writer.writerows([_no_formula(name, value) for name, value in zip(names, row, strict=True)] for row in rows)
-        else:
-            for row in rows:
-                text.write(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows([_no_formula(name, value) for name, value in zip(names, row, strict=True)] for row in rows)
         return text.getvalue().encode()
 
 

@@ -73,6 +73,10 @@ function vote(answer) {
   send();
 }
 
+function sent(vote) {
+  state.queue = state.queue.filter((other) => other.id !== vote.id);  // another tab may have changed the queue
+}
+
 async function send() {
   if (sending) return;
   sending = true;
@@ -81,7 +85,7 @@ async function send() {
     tell("Saving …");
     try {
       const said = await ask("vote", first);
-      state.queue.shift();
+      sent(first);
       state.past = [...state.past, first.id].slice(-50);
       const waited = !state.tasks.length;
       take(said);
@@ -90,12 +94,12 @@ async function send() {
       if (waited || said.progress.finished) show(); else count();
     } catch (error) {
       if (error.refused) {
-        state.queue.shift();
+        sent(first);
         save();
         tell("One vote was not accepted: " + error.message);
         continue;
       }
-      tell(`No connection: ${state.queue.length} ${state.queue.length === 1 ? "vote is" : "votes are"} kept here and sent later.`);
+      tell(`No connection: ${state.queue.length} ${state.queue.length === 1 ? "vote is" : "votes are"} kept here.`);
       await new Promise((done) => { setTimeout(done, wait); window.addEventListener("online", done, {once: true}); });
       wait = Math.min(2 * wait, 10000);
     }
@@ -113,8 +117,7 @@ async function undo() {
     const said = await ask("undo", {target});
     state.past.pop();
     state.tasks.unshift(said.again);
-    state.progress = said.progress;
-    save();
+    take(said);
     tell("Undone. Please vote again.");
   } catch (error) {
     tell(error.refused ? error.message : "No connection: nothing was undone.");
