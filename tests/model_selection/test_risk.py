@@ -131,6 +131,20 @@ def test_wrong_options(options, message):
 def test_halves_need_items_of_both_classes():
     X, _ = cohort()
     few = np.arange(60) < 6
-    assert "too narrow" in kr.estimate_risk(SEARCH, X, few).measures["brier"].interval.method
+    found, scored = (kr.estimate_risk(SEARCH, X, few, interval=how).measures for how in ("auto", "components"))
+    assert "rule of thumb" in found["brier"].interval.method
+    assert found["observed_expected"].interval.width > 1.05 * scored["observed_expected"].interval.width
     with pytest.raises(InvalidInputError, match="8 items of each class"):
         kr.estimate_risk(SEARCH, X, few, interval="jackknife")
+
+
+def test_brier_scores_vary_at_least_as_a_line_through_nothing():
+    """Equal risks have no variance, but other items would give other lines."""
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((60, 4)), np.arange(60) % 2 == 0
+    found = kr.estimate_risk(kr.RankRLS(1e9), X, y, interval="components")
+    assert found.measures["scaled_brier"].interval.width / 2 >= 2.0452 * 2 / 60
+    q = np.log(found.measures["brier"].interval.high / (1 - found.measures["brier"].interval.high))
+    value = found.measures["brier"].value
+    least = 2.0452 * np.hypot(2 * 0.25 / 60, 1 / (30 * 31)) / (value * (1 - value))
+    assert q - np.log(value / (1 - value)) >= least - 1e-4

@@ -13,17 +13,20 @@ same nested cross-validation on random halves of the items, the variance is
 with Q_k / V_k what training adds on halves (`kernelrank.model_selection.auc_halves`), and g how much of it is left with
 all items: 1 where nothing is learnt, and 0 for perfect risks. That is 1 less the scaled Brier score, and for the
 average precision A with the share o of positive items ``(1 - A) / (1 - o)``, both between 0 and 1. On a half, alpha is
-chosen on the other half, and there are five folds. Where the held-out risks happen to be nearly equal, V is far too
-small; so, but for the measures of lines, it is at least half of its mean on the halves.
+chosen on the other half, and there are five folds. Where a class has too few items for halves, Q_k / V_k is `FEW`.
 
-``benchmarks/risk_intervals_cover.py`` measures how often the intervals hold the truth; few cells were run so far, and
-those of average precision may be somewhat too narrow with 60 items.
+Where the held-out risks happen to be nearly equal, V is far too small. So, but for the measures of lines, it is at
+least half of its mean on the halves. And a line that is fitted without any signal costs a scaled Brier score of
+``χ²₂ / m``, whose standard deviation 2 / m is the least of that measure, and with ``o (1 - o)`` as factor of the Brier
+score.
+
+``benchmarks/risk_intervals_cover.py`` measures how often the intervals hold the truth.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -58,6 +61,9 @@ from kernelrank.model_selection.searches import RankRLSCV
 
 SPLITS = 10
 """How often the items are split into halves."""
+
+FEW = 1.0
+"""What training is taken to add on halves, as a share of the variance of given risks, where it cannot be measured."""
 
 THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.5)
 """The risks from which on items are treated, unless others are given."""
@@ -334,7 +340,7 @@ def estimate_risk(
     procedure = Procedure(model, X, classes, codes, cv, random_state, n_jobs)
     risks, folds = procedure.held_out()
     effects = all_effects(risks, classes.positive, thresholds)
-    shares, how = procedure.trained_shares(thresholds, interval)
+    shares, how = procedure.trained_shares(thresholds, interval, effects)
     share = float(classes.positive.mean())
     intervals = Intervals(confidence, min(classes.counts(codes)), codes, shares, how, effects, share)
     found = {name: intervals.estimate(name) for name in effects}
@@ -442,7 +448,7 @@ class Procedure:
         found: Float = np.asarray(risks, dtype=np.float64)[:, list(model.classes_).index(self.classes.names[1])]
         return found
 
-    def trained_shares(self, thresholds: list[float], interval: str) -> tuple[Shares, str]:
+    def trained_shares(self, thresholds: list[float], interval: str, keys: Iterable[Key]) -> tuple[Shares, str]:
         """Return Q / V of each measure on halves of the items, and what intervals allow for."""
         noun = "items" if self.groups is None else "groups"
         ranker = (self.model.estimator or RankRLSCV()) if isinstance(self.model, CalibratedRanker) else None
@@ -450,8 +456,11 @@ class Procedure:
         enough = self.classes.has(8, self.groups)
         if interval == "jackknife" and not enough:
             raise InvalidInputError(f"interval='jackknife' needs 8 {noun} of each class; use interval='components'.")
-        if interval == "components" or not enough or (interval == "auto" and not cheap):
-            return {}, f"allows for other {noun} being scored, not for others being trained on: too narrow"
+        if interval == "components" or (interval == "auto" and not cheap):
+            return shares_of([], noun)
+        if not enough:
+            how = f"allows for other {noun} being scored, and by a rule of thumb for others being trained on"
+            return dict.fromkeys(keys, (FEW, 0.0)), f"{how}, as a class has fewer than 8: may be too narrow"
         task = Task(self.model if ranker is None else settled(ranker, self.X), self.X, self.classes, self.groups)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EdgeOfGridWarning)
@@ -512,6 +521,10 @@ class Intervals:
         """Return a measure with its interval."""
         found = self.effects[key]
         trained, least = (0.0, 0.0) if key[0] == "treat_all" else self.shares.get(key, (0.0, 0.0))
+        if key[0] in ("brier", "scaled_brier"):
+            unit = self.share * (1.0 - self.share) if key[0] == "brier" else 1.0
+            n = len(found.effects) if self.groups is None else int(self.groups.max()) + 1
+            least = max(least, (2.0 * unit / n) ** 2)
         variance = max(least, found.variance(self.groups)) * (1.0 + trained * self._left(key[0]))
         ends = found.ends(variance, self.n_units, self.confidence)
         return Estimate(found.value, Interval(*ends, self.confidence, self.how))
