@@ -64,7 +64,7 @@ def main():
         folder = Path(name)
         database, bare, quiet = "votes.db", str(folder / "bare.db"), "quiet.db"
         if given.postgresql:
-            database = stack.enter_context(server(folder))
+            database = stack.enter_context(server())
             with VoteStore(database) as store:
                 for other in ("bare", "quiet"):
                     store._run(f"CREATE DATABASE {other}")

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for one test, where Debian's or another installation is found."""
+"""A PostgreSQL server for tests, where Debian's or another installation is found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 
 @contextlib.contextmanager
-def server(folder):
+def server():
     """Start a server on a free port of this machine, and yield its address."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'kernelrank[postgresql]'")
     programs = sorted(glob.glob("/usr/lib/postgresql/*/bin")) or [os.path.dirname(shutil.which("initdb") or "")]

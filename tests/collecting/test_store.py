@@ -17,18 +17,13 @@ from kernelrank.collecting import Item, VoteRow, VoteStore, read_collected_items
 from kernelrank.collecting.items import safe_file
 from kernelrank.data import read_pairs
 from kernelrank.errors import FileFormatError, InvalidInputError
-from tests.collecting.postgresql import server
 
 ITEMS = [Item(name, "text", name.upper()) for name in ("tea", "coffee", "water", "=1+1")]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def where(request, tmp_path):
-    if request.param == "sqlite":
-        yield tmp_path / "votes.db"
-    else:
-        with server(tmp_path) as address:
-            yield address
+    return tmp_path / "votes.db" if request.param == "sqlite" else request.getfixturevalue("postgresql")
 
 
 def filled(where, questions=("Which is better?",)):
@@ -114,8 +109,8 @@ def test_rows_from_several_connections_come_in_the_order_of_their_numbers(where)
         assert len(seen) == len(set(seen)) == 50
 
 
-def test_the_server_may_close_the_connection(tmp_path):
-    with server(tmp_path) as address, filled(address) as store:
+def test_the_server_may_close_the_connection(postgresql):
+    with filled(postgresql) as store:
         store._connection.close()
         assert store.append(VoteRow("again", "vote", 0, 0, 0, 1, "left"))
         assert [row.id for _, row in store.rows()][-1] == "again"
