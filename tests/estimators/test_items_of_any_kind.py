@@ -127,6 +127,11 @@ def test_items_of_one_kind_are_not_of_another() -> None:
         kr.RankRLS(kernel=lambda one, other: -spectrum(one, other), basis=5, random_state=0).fit(WORDS, Y)
 
 
+def test_a_function_of_all_items_at_once_is_named() -> None:
+    with pytest.raises(InvalidInputError, match="two items that returns a number; <lambda> returned an array of shape"):
+        kr.RankRLS(kernel=lambda one, other: np.ones((len(one), len(other)))).fit(WORDS, np.arange(30.0))
+
+
 def test_strings_in_scikit_learn_and_in_a_map() -> None:
     """cross_val_score takes lists of strings; NystromMap turns them into features."""
     assert np.isfinite(cross_val_score(kr.RLS(kernel=spectrum), WORDS, Y)).all()

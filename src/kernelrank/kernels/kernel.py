@@ -279,7 +279,13 @@ class Kernel:
         K = np.empty((X.shape[0], len(others)))
         for i, one in enumerate(X[:, 0]):
             for j in range(i if Y is None else 0, len(others)):
-                K[i, j] = self.metric(one, others[j], **self.parameters)
+                value = self.metric(one, others[j], **self.parameters)
+                if np.ndim(value):
+                    raise InvalidInputError(
+                        f"Expected a kernel function of two items that returns a number; {self.name} returned an array "
+                        f"of shape {np.shape(value)}. It is called for two items at a time."
+                    )
+                K[i, j] = value
         return np.triu(K) + np.triu(K, 1).T if Y is None else K
 
     def _named(self, X: Matrix, Y: Matrix | None, n_rows: int, kept: dict[str, Float] | None) -> Float:
