@@ -272,20 +272,24 @@ class Kernel:
             K = np.asarray(pairwise_kernels(rows, others, metric=self.metric, **self.parameters), dtype=np.float64)
         return self._finite(K, X, Y)
 
+    def _of_two(self, one: Any, other: Any) -> float:
+        """Call the function for two objects."""
+        assert callable(self.metric)
+        value = self.metric(one, other, **self.parameters)
+        if np.ndim(value):
+            raise InvalidInputError(
+                f"Expected a kernel function of two items that returns a number; {self.name} returned an array of shape "
+                f"{np.shape(value)}. It is called for two items at a time."
+            )
+        return float(value)
+
     def _of_objects(self, X: Matrix, Y: Matrix | None) -> Float:
         """Call the function for two objects at a time, once for each pair where Y is None."""
-        assert callable(self.metric)
         others = (X if Y is None else Y)[:, 0]
         K = np.empty((X.shape[0], len(others)))
         for i, one in enumerate(X[:, 0]):
             for j in range(i if Y is None else 0, len(others)):
-                value = self.metric(one, others[j], **self.parameters)
-                if np.ndim(value):
-                    raise InvalidInputError(
-                        f"Expected a kernel function of two items that returns a number; {self.name} returned an array "
-                        f"of shape {np.shape(value)}. It is called for two items at a time."
-                    )
-                K[i, j] = value
+                K[i, j] = self._of_two(one, others[j])
         return np.triu(K) + np.triu(K, 1).T if Y is None else K
 
     def _named(self, X: Matrix, Y: Matrix | None, n_rows: int, kept: dict[str, Float] | None) -> Float:
@@ -333,8 +337,10 @@ class Kernel:
             values = np.asarray(self.metric.diag(_dense(X)), dtype=np.float64)
         elif isinstance(self.metric, str):
             values = self._named_diagonal(X)
+        elif X.dtype == object:
+            values = np.array([self._of_two(item, item) for item in X[:, 0]])
         else:
-            rows = X[:, 0] if X.dtype == object else (X[[i]] if is_sparse(X) else X[i] for i in range(X.shape[0]))
+            rows = (X[[i]] if is_sparse(X) else X[i] for i in range(X.shape[0]))
             values = np.array([self.metric(row, row, **self.parameters) for row in rows], dtype=np.float64)
         return self._finite(values, X, None)
 
