@@ -278,8 +278,8 @@ class Kernel:
         value = self.metric(one, other, **self.parameters)
         if np.ndim(value):
             raise InvalidInputError(
-                f"Expected a kernel function of two items that returns a number; {self.name} returned an array of shape "
-                f"{np.shape(value)}. It is called for two items at a time."
+                f"Expected a kernel function of two items that returns a number; {self.name} returned an array of "
+                f"shape {np.shape(value)}. It is called for two items at a time."
             )
         return float(value)
 
