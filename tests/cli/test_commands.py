@@ -634,6 +634,8 @@ def test_levels(run, tmp_path):
     np.testing.assert_allclose(fitted["thresholds"], expected.thresholds_)
     assert fitted["class"] == "RankRLS"
     assert "1 up to" in run("fit", "train.csv", "--target", "stars", "--levels", "--scale").out
+    assert run("inspect", "model.kr", "--json").json["thresholds"] == fitted["thresholds"]
+    assert "1 up to" in run("inspect", "model.kr").out
     levels = kr.load("model.kr").predict(X[80:])
     assert [float(line) for line in run("predict", "model.kr", "test.csv").out.split()] == levels.tolist()
     found = run("evaluate", "model.kr", "test.csv", "--json").json["measures"]

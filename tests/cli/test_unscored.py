@@ -36,6 +36,7 @@ def test_fit_is_the_fit_of_the_library(run, files):
     assert answer["unscored"] == {"file": "more.csv", "items": 60, "queries": 10}
     expected = TransductiveRankRLS(2.0).fit(X, y, qid=qid)
     np.testing.assert_allclose(load("model.kr").transduction_, expected.transduction_, atol=1e-10)
+    assert "36 scored items, 4 columns of train.csv" in run(*words, "--method", "transductive").out
     text = run(*words, "--method", "co_rank_rls", "--kernel", "rbf", "--basis", 12, "--scale").err
     assert "60 items of 10 queries took part without scores" in text
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)

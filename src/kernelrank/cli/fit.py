@@ -22,6 +22,7 @@ from kernelrank.cli.shared import (
     counted,
     grouped,
     joined,
+    level_facts,
     only,
     scaled,
     setting_rows,
@@ -148,13 +149,8 @@ def fit(
     answer.add({"solver": ranker.solver_, "iterations": ranker.n_iter_})
     counts = {"queries": "n_queries_", "idle_queries": "n_idle_queries_", "pairs": "n_pairs_"}
     answer.add({name: getattr(ranker, attribute, None) for name, attribute in counts.items()})
+    answer.add(level_facts(model))
     rows = setting_rows(model, data)
-    if levels:
-        model_of_levels = model.steps[-1][1] if scaler is not None else model
-        answer.add({"levels": model_of_levels.levels_, "thresholds": model_of_levels.thresholds_})
-        cuts = zip(model_of_levels.levels_, model_of_levels.thresholds_, strict=False)
-        upper = [f"{level:g} up to {cut:.4g}" for level, cut in cuts]
-        rows.append(("levels", ", ".join([*upper, f"{model_of_levels.levels_[-1]:g} above"])))
     answer.table("", ("", ""), rows)
     answer_effects(answer, model)
     answer.saved(model=output)

@@ -21,6 +21,7 @@ from kernelrank.cli.shared import (
     counted,
     facts_of,
     grouped,
+    level_facts,
     only,
     setting_rows,
 )
@@ -77,6 +78,7 @@ def inspect(
     answer.fact("options", changed_parameters(loaded))
     answer.fact("columns", loaded.n_features_in_)
     answer.fact("provenance", known)
+    answer.add(level_facts(loaded))
     rows = setting_rows(loaded)
     if "command" in known:
         rows += [("command", known["command"]), ("version", f"kernelrank {known['version']}")]

@@ -828,11 +828,24 @@ def setting_rows(model: Any, items: Items | LargeFile | None = None) -> list[tup
         left = f"; {counted(idle, 'query has', 'queries have')} none" if idle else ""
         rows.append(("compared", f"{counted(n_pairs, 'pair')}{left}"))
     rows += effect_rows(ranker)
+    levels = level_facts(model)
+    if levels:
+        ends = [*(f"up to {cut:.4g}" for cut in levels["thresholds"]), "above"]
+        named = zip(levels["levels"], ends, strict=True)
+        rows.append(("levels", ", ".join(f"{level:g} {end}" for level, end in named)))
     iterations = f", {counted(ranker.n_iter_, 'iteration')}" if ranker.n_iter_ > 1 else ""
     rows.append(("solved by", f"{ranker.solver_}{iterations}"))
     if hasattr(ranker, "gap_"):
         rows.append(("duality gap", f"{ranker.gap_:.2g} of the objective"))
     return rows
+
+
+def level_facts(model: Any) -> dict[str, Any]:
+    """Return the levels of a model and the scores at which they change; an empty dict if it predicts scores."""
+    if persistence.levels_of(model) is None:
+        return {}
+    of_levels = model.steps[-1][1] if hasattr(model, "steps") else model
+    return {"levels": of_levels.levels_, "thresholds": of_levels.thresholds_}
 
 
 def _shown(value: object) -> str:
@@ -843,9 +856,10 @@ def _data(model: Any, items: Items | LargeFile | None) -> str:
     ranker, known = persistence.final_step(model), persistence.provenance(model)
     n_items = len(items) if items is not None else known.get("items")
     n_queries = getattr(ranker, "n_queries_", None) if getattr(ranker, "n_pairs_", 0) else None
-    parts = [] if n_items is None else [counted(n_items, "item")]
+    transduced = hasattr(ranker, "transduction_")  # its queries are those of two files
+    parts = [] if n_items is None else [counted(n_items, "scored item" if transduced else "item")]
     parts.append(counted(model.n_features_in_, "column"))
-    if n_queries is not None:
+    if n_queries is not None and not transduced:
         parts.append(counted(n_queries, "query", "queries"))
     file = items.path if items is not None else known.get("file")
     return ", ".join(parts) + (f" of {file}" if file else "")
