@@ -52,6 +52,9 @@ HUMAN = 1e8
 MOST_VALUES = 60
 """The largest number of values of the variances that are added up."""
 
+DRAWN_WIDER = 1.3
+"""How much wider than the peak values of many variances are drawn, because the evidence falls more slowly."""
+
 HABIT = 2.0
 """The standard deviation, in logits, of the part of scores that goes with a covariate: wider than what is seen."""
 
@@ -458,20 +461,35 @@ class LatentFit:
         else:
             return chosen, np.ones(1), [states[tuple(chosen[0])]]
         peak, deviation = climb(evaluate, start[self.free], low, high)
-        chosen = [peak]
+        chosen, proposed = [peak], np.zeros(1)
         evaluate(peak)
         if self._certain(peak, states[tuple(peak)]) is None:
-            longest = np.where(np.isin(self.names, ("drift", "length")), 1.2, 0.8)[self.free]
-            step = np.minimum(longest, (1.2 if len(peak) == 1 else 2.0) * deviation)
-            large = self.latent.n_slices * self.latent.sizes[2] ** 3 > 2e7
-            # Of large problems with several variances only neighbours of the peak, and where the evidence is flat more.
-            faded = 4.5 if len(peak) == 1 else 1.9 if large or len(peak) > 3 else 3.0
-            chosen = grow_lattice(evaluate, peak, step, low, high, faded=faded, dropped=6.0, most=MOST_VALUES)
-        weight = np.array([evaluate(x) for x in chosen])
+            chosen, proposed = self._values(evaluate, peak, deviation, low, high)
+        weight = np.array([evaluate(x) for x in chosen]) - proposed
         weight = np.exp(weight - weight.max())
         logs = np.tile(start, (len(chosen), 1))
         logs[:, self.free] = chosen
         return list(logs), weight / weight.sum(), [states[tuple(x)] for x in chosen]
+
+    def _values(
+        self, evaluate: Callable[[Float], float], peak: Float, deviation: Float, low: Float, high: Float
+    ) -> tuple[list[Float], Float]:
+        """Return values of the variances around their peak, and the logarithm of how densely they lie there.
+
+        A lattice for up to three variances; draws of a normal distribution, wider than the peak, for more.
+        """
+        large = self.latent.n_slices * self.latent.sizes[2] ** 3 > 2e7
+        if len(peak) > 3:
+            half = np.random.default_rng(0).standard_normal((MOST_VALUES // (4 if large else 2), len(peak)))
+            z = np.concatenate([half, -half])
+            points = np.clip(peak + DRAWN_WIDER * deviation * z, low, high)
+            return list(points), -0.5 * (z**2).sum(axis=1)
+        longest = np.where(np.isin(self.names, ("drift", "length")), 1.2, 0.8)[self.free]
+        step = np.minimum(longest, (1.2 if len(peak) == 1 else 2.0) * deviation)
+        # Of large problems with several variances only neighbours of the peak.
+        faded = 4.5 if len(peak) == 1 else 1.9 if large else 3.0
+        chosen = grow_lattice(evaluate, peak, step, low, high, faded=faded, dropped=6.0, most=MOST_VALUES)
+        return chosen, np.zeros(len(chosen))
 
     def _certain(self, logs: Float, state: _State) -> Float | None:
         """Return log τ of items if their prior decides less than 3 % of the scores, and nothing else is to be found."""
