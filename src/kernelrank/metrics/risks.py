@@ -178,23 +178,48 @@ def risk_measures(risks: Float, positive: NDArray[np.bool_], weight: Float | Non
         "scaled_brier": Effects(1.0 - loss.value / most, scaled),
         "observed_expected": ratio(w * y, w * risks, share=False),
         "calibration_intercept": Effects(float(intercept[0]), w * (y - fitted) / float((w * fitted) @ (1.0 - fitted))),
-        "calibration_slope": _slope(z, y, w),
+        "calibration_slope": calibration_line(z, positive, w).slope,
         "average_precision" if weight is None else "auc": own,
     }
 
 
-def _slope(z: Float, y: Float, w: Float) -> Effects:
-    """Return the slope of the log-odds of y over z (m,) with weights w; NaN where z is constant."""
-    unit = float(z.std())
-    if unit < 1e-9:
-        return Effects(np.nan, np.zeros(len(z)))
-    s = (z - z.mean()) / unit
+@dataclass(frozen=True, eq=False)
+class CalibrationLine:
+    """The logistic line of the classes over the log-odds z of the risks, with the effects of the items on it.
+
+    Shapes: effects (2, m), of the intercept and the slope over ``(z - mean) / unit``.
+    """
+
+    mean: float
+    unit: float
+    intercept: float
+    scaled_slope: float
+    effects: Float
+
+    @property
+    def slope(self) -> Effects:
+        """The calibration slope; NaN where all risks are equal."""
+        if self.unit == 0.0:
+            return Effects(np.nan, np.zeros(self.effects.shape[1]))
+        return Effects(self.scaled_slope / self.unit, self.effects[1] / self.unit)
+
+    def at(self, z: float) -> Effects:
+        """Return the log-odds of the observed share where those of the risk are z."""
+        s = (z - self.mean) / self.unit if self.unit else 0.0
+        return Effects(self.intercept + self.scaled_slope * s, self.effects[0] + s * self.effects[1])
+
+
+def calibration_line(z: Float, positive: NDArray[np.bool_], w: Float) -> CalibrationLine:
+    """Fit the line by the logistic likelihood with weights w; shapes z, positive, w (m,)."""
+    y, mean, unit = positive.astype(np.float64), float(z.mean()), float(z.std())
+    unit = unit if unit >= 1e-9 else 0.0
+    s = (z - mean) / unit if unit else np.zeros_like(z)
     a, b = newton_line(s, y[None], w[None])
     p = expit(a[0] + b[0] * s)
-    h = w * p * (1.0 - p)
     design = np.column_stack([np.ones_like(s), s])
-    steps = np.linalg.solve((design * h[:, None]).T @ design + 1e-9 * np.eye(2), design.T * (w * (y - p)))
-    return Effects(float(b[0]) / unit, steps[1] / unit)
+    information = (design * (w * p * (1.0 - p))[:, None]).T @ design + 1e-9 * np.eye(2)
+    effects = np.linalg.solve(information, design.T * (w * (y - p)))
+    return CalibrationLine(mean, unit, float(a[0]), float(b[0]), effects)
 
 
 def newton_line(

@@ -46,7 +46,7 @@ from kernelrank.errors import EdgeOfGridWarning, InvalidInputError
 from kernelrank.estimators import RankRLS
 from kernelrank.estimators.base import KernelLearner
 from kernelrank.metrics.intervals import Interval, wilson_interval
-from kernelrank.metrics.risks import CERTAIN, Effects, net_benefit, newton_line, rates, risk_measures
+from kernelrank.metrics.risks import CERTAIN, Effects, calibration_line, net_benefit, rates, risk_measures
 from kernelrank.metrics.roc import TwoClasses, check_groups, shared_groups
 from kernelrank.model_selection.auc import AUCEstimate, Task, estimate_auc
 from kernelrank.model_selection.auc_halves import (
@@ -576,32 +576,27 @@ class Intervals:
         z = logit(np.clip(risks, CERTAIN, 1.0 - CERTAIN))
         grid = np.linspace(float(risks.min()), float(risks.max()), 100)
         at = logit(np.clip(grid, CERTAIN, 1.0 - CERTAIN))
-        line = calibration_line(z, positive, at, np.ones(len(z)) if weight is None else weight)
+        fitted = calibration_line(z, positive, np.ones(len(z)) if weight is None else weight)
+        line = [fitted.at(point) for point in at.tolist()]
         low, high = self._bands(line, "calibration_slope", grid)
         names = ("risk", "observed", "observed_low", "observed_high")
         values = (grid, expit(np.array([one.value for one in line])), expit(low), expit(high))
         return dict(zip(names, values, strict=True))
 
 
-def calibration_line(z: Float, positive: NDArray[np.bool_], at: Float, w: Float) -> list[Effects]:
-    """Return the log-odds of the observed share at some log-odds of the risk."""
-    y = positive.astype(np.float64)
-    unit = float(z.std())
-    s, points = ((v - z.mean()) / unit if unit > 1e-9 else np.zeros_like(v) for v in (z, at))
-    a, b = newton_line(s, y[None], w[None])
-    p = expit(a[0] + b[0] * s)
-    design = np.column_stack([np.ones_like(s), s])
-    information = (design * (w * p * (1.0 - p))[:, None]).T @ design + 1e-9 * np.eye(2)
-    steps = np.linalg.solve(information, design.T * (w * (y - p)))
-    return [Effects(float(a[0] + b[0] * x), steps[0] + x * steps[1]) for x in points]
+def risk_groups(
+    risks: Float, positive: NDArray[np.bool_], confidence: float, weight: Float | None = None
+) -> list[dict[str, float]]:
+    """Return the items in up to five groups of equal size by their risk, with Wilson's intervals of their shares.
 
-
-def risk_groups(risks: Float, positive: NDArray[np.bool_], confidence: float) -> list[dict[str, float]]:
-    """Return the items in up to five groups of equal size by their risk, with Wilson's intervals of their shares."""
-    found = []
-    for items in np.array_split(np.argsort(risks, kind="stable"), min(5, len(risks) // 5) or 1):
-        share = float(positive[items].mean())
+    With weights, items that weigh nothing are left out.
+    """
+    w = np.ones(len(risks)) if weight is None else weight
+    known = np.flatnonzero(w)
+    order, found = known[np.argsort(risks[known], kind="stable")], []
+    for items in np.array_split(order, min(5, len(order) // 5) or 1):
+        share = float(np.average(positive[items], weights=w[items]))
         low, high = wilson_interval(share, len(items), confidence, "")
-        mean = float(risks[items].mean())
+        mean = float(np.average(risks[items], weights=w[items]))
         found.append({"risk": mean, "n": len(items), "observed": share, "low": low, "high": high})
     return found
