@@ -183,11 +183,13 @@ def estimate_concordance(
         return ConcordanceEstimate(result, result.interval(confidence, groups=labels), scores, folds, lifetimes)
     variance, degrees, units = result._variance(labels)
     values, scored = [], []
-    halves = [data.part(estimator, items) for items in _halves(labels, m)]
+    halves = [data.part(estimator, items) for items in random_halves(labels, m)]
     fixed = settled(estimator, X, data.qid, sample_weight)
     for number, part in enumerate(track(halves, len(halves), "estimating on halves")):
         with suppress(NothingToCompareError, InvalidInputError):  # a half may have too few events
-            found, _, _ = _held_out(_chosen(fixed, halves[number ^ 1]), part, **options)
+            other = halves[number ^ 1]
+            learner = chosen_learner(fixed, other.X, other.y, qid=other.qid, sample_weight=other.sample_weight)
+            found, _, _ = _held_out(learner, part, **options)
             values.append(found.mean)
             scored.append(found._variance(part.groups)[0])
     if len(values) > HALVES // 2:
@@ -214,7 +216,7 @@ class _Data:
         return _Data(X, y, None if self.qid is None else self.qid[items], codes, weight)
 
 
-def _halves(groups: Index | None, m: int) -> Iterator[Index]:
+def random_halves(groups: Index | None, m: int) -> Iterator[Index]:
     """Split the items, or the groups, into halves, always the same ones; the two of a split follow each other."""
     units = np.arange(m) if groups is None else groups
     random, size = np.random.default_rng(0), int(units.max()) + 1
@@ -223,13 +225,13 @@ def _halves(groups: Index | None, m: int) -> Iterator[Index]:
         yield from (np.flatnonzero(first), np.flatnonzero(~first))
 
 
-def _chosen(estimator: Any, data: _Data) -> Any:
+def chosen_learner(estimator: Any, X: Any, y: Any, **fit_arguments: Any) -> Any:
     """Return the learner that a search chooses from some items, or the estimator itself."""
     if not isinstance(estimator, AlphaSearch):
         return estimator
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        search = clone(estimator).fit(data.X, data.y, qid=data.qid, sample_weight=data.sample_weight)
+        search = clone(estimator).fit(X, y, **fit_arguments)
     setting = dict(search.best_params_)
     alpha = setting.pop("alpha")
     return estimator._learner(setting).set_params(alpha=alpha)

@@ -36,13 +36,13 @@ from kernelrank.base.progress import track
 from kernelrank.base.sklearn_private import num_samples, safe_split
 from kernelrank.errors import InvalidInputError, NothingToCompareError
 from kernelrank.estimators.base import KernelLearner
-from kernelrank.metrics.intervals import wilson_interval
 from kernelrank.metrics.risks import Effects, ratio
 from kernelrank.metrics.survival import horizon_weights, suffix_sums
 from kernelrank.model_selection.auc import AUCEstimate
 from kernelrank.model_selection.calibration import ScoreUnits, comparable_scores
-from kernelrank.model_selection.refits import model_scores
-from kernelrank.model_selection.risk import SPLITS, Intervals, Key, RiskEstimate, all_effects, shares_of
+from kernelrank.model_selection.concordance import chosen_learner, random_halves
+from kernelrank.model_selection.refits import model_scores, settled
+from kernelrank.model_selection.risk import Intervals, Key, RiskEstimate, all_effects, risk_groups, shares_of
 
 TIMES = 10
 """The integrated Brier score is the mean over so many times."""
@@ -94,25 +94,10 @@ def survival_risk(
         positive,
         folds,
         {**intervals.decision_curve(last, positive, weight), **intervals.calibration_curve(last, positive, weight)},
-        _groups(last, positive, weight, confidence),
+        risk_groups(last, positive, confidence, weight),
         weight,
         float(horizon),
     )
-
-
-def _groups(risks: Float, positive: NDArray[np.bool_], weight: Float, confidence: float) -> list[dict[str, float]]:
-    """Return up to five groups of equal size by risk, with the weighted shares of events."""
-    found = []
-    for items in np.array_split(np.argsort(risks, kind="stable"), min(5, len(risks) // 10) or 1):
-        total = float(weight[items].sum())
-        if total == 0.0:
-            continue
-        share = float(weight[items] @ positive[items]) / total
-        known = int((weight[items] > 0).sum())
-        low, high = wilson_interval(share, known, confidence, "")
-        row = {"risk": float(risks[items].mean()), "n": known, "observed": share, "low": low, "high": high}
-        found.append(row)
-    return found
 
 
 # The model ------------------------------------------------------------------------------------------------------------
@@ -264,18 +249,18 @@ class _Procedure:
         return {**found, ("integrated_brier", None): integrated}
 
     def on_halves(self, thresholds: list[float]) -> list[dict[Key, tuple[float, float]]]:
-        """Return all measures and their variances on random halves."""
-        found, random = [], np.random.default_rng(0)
-        units = np.arange(len(self.y)) if self.groups is None else self.groups
-        size = int(units.max()) + 1
-        for _ in track(range(SPLITS), SPLITS, "estimating on halves"):
-            first = np.isin(units, random.permutation(size)[: size // 2])
-            for items in (np.flatnonzero(first), np.flatnonzero(~first)):
-                X, y = safe_split(self.model.estimator, self.X, self.y, items)
-                groups = None if self.groups is None else np.unique(self.groups[items], return_inverse=True)[1]
-                model = SurvivalRisk(self.model.estimator, 5, self.model.n_jobs)
+        """Return all measures and their variances on random halves; alpha is chosen on the other half."""
+        found = []
+        fixed = settled(self.model.estimator, self.X)
+        halves = list(random_halves(self.groups, len(self.y)))
+        data = [safe_split(fixed, self.X, self.y, items) for items in halves]
+        for number, (items, (X, y)) in enumerate(
+            track(list(zip(halves, data, strict=True)), len(halves), "estimating on halves")
+        ):
+            groups = None if self.groups is None else np.unique(self.groups[items], return_inverse=True)[1]
+            with suppress(NothingToCompareError, InvalidInputError):  # a half may have too few events
+                model = SurvivalRisk(chosen_learner(fixed, *data[number ^ 1]), 5, self.model.n_jobs)
                 part = replace(self, model=model, X=X, y=y, lifetimes=Lifetimes.of(y), groups=groups, cv=5)
-                with suppress(NothingToCompareError, InvalidInputError):  # a half may have too few events
-                    effects = part.effects(part.held_out()[0], thresholds)
-                    found.append({key: (one.value, one.variance(groups)) for key, one in effects.items()})
+                effects = part.effects(part.held_out()[0], thresholds)
+                found.append({key: (one.value, one.variance(groups)) for key, one in effects.items()})
         return found
