@@ -23,7 +23,6 @@ import argparse
 import warnings
 
 import numpy as np
-from scipy.stats import kendalltau
 
 from kernelrank import Leaderboard
 from kernelrank.collecting.simulation import simulated_votes
@@ -41,30 +40,13 @@ def separation(votes):
 
 
 def measured(n_items, spread, design, judge_spread, n_runs, seed):
-    """Return numbers of votes (k,), measures (n_runs, k, 4), and the collected votes of each run and number.
-
-    The measures are Kendall's tau, coverage, the squared correlation with the truth, and the posterior's reliability.
-    """
+    """Return numbers of votes (k,), `MEASURES` (n_runs, k, 5), and the collected votes of each run and number."""
     last = int(n_items * (12 if spread > 1.5 else 40) * (1.0 + np.log(n_items / 20.0) / 4.0))
     checkpoints = np.unique(np.rint(np.geomspace(n_items + 10, last, int(np.log(last / n_items) / 0.113)))).astype(int)
-    measures, collected = [], []
-    for run in range(n_runs):
-        states = simulated_votes(
-            n_items, checkpoints.tolist(), spread=spread, design=design, judge_spread=judge_spread, seed=seed + run
-        )
-        rows, votes = [], []
-        for state in states:
-            (board,) = state.outlook.boards
-            items = np.array(board["items"])
-            truth = state.truth[items] - state.truth[items].mean()
-            score, low, high = (np.array(board[name]) for name in ("score", "low", "high"))
-            tau, inside = kendalltau(score, truth).statistic, np.mean((low <= truth) & (truth <= high))
-            rows.append((tau, inside, np.corrcoef(score, truth)[0, 1] ** 2, board["reliability"]))
-            votes.append(state.votes)
-        measures.append(rows)
-        collected.append(votes)
-    k = min(map(len, measures))  # random judges may have seen all pairs of few items
-    return checkpoints[:k], np.array([rows[:k] for rows in measures]), collected
+    options = {"spread": spread, "design": design, "judge_spread": judge_spread}
+    runs = [list(simulated_votes(n_items, checkpoints.tolist(), seed=seed + run, **options)) for run in range(n_runs)]
+    k = min(map(len, runs))  # ten judges may have seen all pairs of few items
+    return checkpoints[:k], np.array([[values for _, values in run[:k]] for run in runs]), runs
 
 
 def crossing(votes, tau):
@@ -120,8 +102,8 @@ def row_of(n_items, spread, results, rng):
         cover.append(f"{runs.mean():8.3f} ({runs.std(ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else np.nan:.3f})")
     votes, measures, collected = results["adaptive"]
     place = int(np.argmin(np.abs(votes - (needed["adaptive"] if needed["adaptive"] > 0 else votes[-1]))))
-    true, said = measures[:, place, 2:].mean(axis=0)
-    separated = np.mean([separation(states[place]) for states in collected])
+    said, true = measures[:, place, 3:].mean(axis=0)
+    separated = np.mean([separation(states[place][0]) for states in collected])
     return (
         f"{n_items:5d} {spread:3g} {needed['adaptive']:9.0f} {needed['random']:7.0f}   {ratio:.2f} ({error:.2f}) "
         f"{cover[0]:>17} {cover[1]:>15} {true:8.2f} {said:10.2f} {separated:11.2f}"

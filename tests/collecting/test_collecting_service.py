@@ -91,12 +91,14 @@ def test_judges_can_vote_only_on_what_they_were_asked(service):
     for field, value in [
         ("left", True),
         ("left", 99),
+        ("left", 2**70),
         ("right", "1"),
         ("answer", "both"),
         ("question", 1),
         ("comment", 5),
         ("milliseconds", -1),
         ("id", None),
+        ("id", "é" * 20),
         ("held", [[1, 1]]),
         ("held", 7),
         ("key", "short"),
@@ -171,7 +173,17 @@ def test_files_of_the_folder_are_served_and_no_others(tmp_path):
         status, headers, content = ask(service.address, "GET", media + "1")
         assert (status, content, headers["content-type"]) == (200, b"b.svg", "image/svg+xml")
         assert "sandbox" in headers["content-security-policy"]
-        for path in ("3", "4", "-1", "0/..", "../items/a.png", "..%2f..%2fsecret.png", "%2e%2e/secret.png", "1e0"):
+        for path in (
+            "3",
+            "4",
+            "-1",
+            "0/..",
+            "../items/a.png",
+            "..%2f..%2fsecret.png",
+            "%2e%2e/secret.png",
+            "1e0",
+            "9" * 5_000,
+        ):
             status, _, content = ask(service.address, "GET", media + path)
             assert status == 404, path
             assert b"secret" not in (content if isinstance(content, bytes) else b"")
@@ -242,6 +254,45 @@ def test_a_collection_continues_after_a_restart(tmp_path):
         collecting(tmp_path / "votes.db", questions=("Other?",)).__enter__()
 
 
+def test_two_servers_of_one_database_know_the_same(tmp_path):
+    with (
+        collecting(tmp_path / "votes.db", ITEMS[:3], minimum=1) as one,
+        collecting(tmp_path / "votes.db", ITEMS[:4], minimum=1) as other,
+    ):
+        judge = judge_of(other, name="Ann")
+        tasks = [task for task in judge.tasks if any(task[side]["number"] == 3 for side in ("left", "right"))]
+        body = {"key": judge.key, **judge.vote_on(tasks[0], "left")}  # on an item that the first server has not read
+        assert ask(one.address, "POST", judge.path + "vote", body)[2]["added"]
+        assert ask(one.address, "POST", judge.path + "withdraw", {"key": judge.key})[0] == 200
+        answer = judge.vote("tie")  # which the second server keeps, because it has not read of the withdrawal
+        assert answer["progress"] | {"pairs": 0, "of": None} == {
+            "votes": 0,
+            "pairs": 0,
+            "of": None,
+            "finished": False,
+            "withdrawn": True,
+        }
+        assert len(counted(one)) == 0
+        assert owner(other)[2]["judges"][0] | {"hours": {}, "votes": 0} == owner(other)[2]["judges"][0]
+
+
+def test_repeated_pairs_tell_how_consistent_a_judge_is(tmp_path):
+    with collecting(tmp_path / "votes.db", repeats=0.5) as service:
+        judge = judge_of(service, name="Ann")
+        for _ in range(30):
+            judge.vote("left")  # whatever it is: the sides of a repeated pair are exchanged
+        said = owner(service)[2]["judges"][0]
+        repeated = [task for task in judge.past if task["id"].partition(".")[0].endswith("r")]
+        assert (said["votes"], said["repeated"], said["same"]) == (30, len(repeated), 0)
+        assert len(repeated) > 2
+        assert len(counted(service)) == 30 - len(repeated)
+        again = judge.said("undo", target=repeated[0]["id"])["again"]
+        assert owner(service)[2]["judges"][0]["repeated"] == len(repeated) - 1
+        judge.said("vote", **judge.vote_on(again, "right"))
+        said = owner(service)[2]["judges"][0]
+        assert (said["votes"], said["repeated"], said["same"]) == (30, len(repeated), 1)
+
+
 def test_questions_and_categories(tmp_path):
     items = [Item(f"{group}{n}", "text", "", group) for group in "ab" for n in range(4)]
     with collecting(tmp_path / "votes.db", items, questions=("clearer?", "better?")) as service:
@@ -257,6 +308,7 @@ def test_questions_and_categories(tmp_path):
             if not judge.tasks:
                 break
         votes = counted(service)
+        assert service.collection.choice.minimum == 2 * 2, "votes on each item, for each question"
         assert votes.groupby("question").size().tolist() == [12, 12]
         assert set(votes["category"]) == {"a", "b"}
         assert len(settled(service, 24)["boards"]) == 4

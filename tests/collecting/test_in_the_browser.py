@@ -174,9 +174,10 @@ def test_a_judge_on_a_phone_votes_by_touch_and_withdraws(browser, tmp_path):
             assert rect["height"] >= 44
             assert rect["y"] + rect["height"] <= 800, "the answers are in view"
             tap(phone, button)
-            assert button.rect == rect, "nothing moves below a finger"
         assert wait_for(service, 3)["winner"].tolist() == ["left", "right", "tie"]
         saved(phone)
+        phone.execute_script("document.getElementById('saved').textContent = 'No connection: 12 votes are kept here.'")
+        assert button.rect == rect, "nothing moves below a finger"
         assert phone.execute_script("return document.documentElement.scrollWidth") <= 400
         assert [phone.find_element(By.ID, f"{side}-label").text for side in ("left", "right")] == ["Above", "Below"]
         phone.find_element(By.ID, "withdraw").click()
@@ -221,6 +222,13 @@ def test_votes_without_a_connection_are_sent_later_and_counted_once(browser, tmp
         saved(browser)
         assert votes(service)["winner"].tolist() == ["left", "right", "tie"]
         assert len(votes(service, "log")) == 3
+        # What the browser keeps is sent after a reload, too.
+        browser.execute_script("window.fetch = async () => { throw new TypeError('lost'); };")
+        press(browser, Keys.ARROW_RIGHT)
+        until(lambda: "1 vote is kept here" in browser.find_element(By.ID, "saved").text)
+        assert len(votes(service)) == 3
+        browser.refresh()
+        assert wait_for(service, 4)["winner"].tolist() == ["left", "right", "tie", "right"]
 
 
 def test_two_judges_at_once_see_different_pairs(browser, start, tmp_path):

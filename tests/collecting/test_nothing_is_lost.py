@@ -23,7 +23,7 @@ pytest.importorskip("starlette", reason="starlette is not installed: pip install
 
 from kernelrank.cli.app import app
 from kernelrank.collecting import VoteStore
-from tests.collecting.clients import HTTPJudge, ask
+from tests.collecting.clients import HTTPJudge
 
 START = multiprocessing.get_context("forkserver")
 START.set_forkserver_preload(["kernelrank.cli.app", "kernelrank.collecting.service", "tests.collecting.clients"])
@@ -70,7 +70,7 @@ class Server:
 
 
 class Votes(threading.Thread):
-    """A judge who votes, sends again what was not acknowledged, and remembers what was."""
+    """A judge who votes, sends again what was not acknowledged, and remembers what was; connections stay open."""
 
     def __init__(self, server, ended, pause):
         super().__init__(daemon=True)
@@ -79,20 +79,23 @@ class Votes(threading.Thread):
         self.random = random.Random(secrets.randbits(64))
 
     def run(self):
-        judge, key = None, secrets.token_hex(16)
+        judge, key, connection = None, secrets.token_hex(16), None
         while not self.ended.is_set():
             try:
                 if judge is None:
                     judge = HTTPJudge(("127.0.0.1", self.server.port), self.server.token, key=key)
+                    connection = http.client.HTTPConnection(*judge.address, timeout=30)
                 if not judge.tasks:
-                    return
+                    break
                 task, answer = judge.tasks[0], self.random.choice(["left", "right", "tie"])
                 start = time.perf_counter()
                 held = [[one["left"]["number"], one["right"]["number"]] for one in judge.tasks[1:]]
                 body = {"key": key, "held": held, **judge.vote_on(task, answer)}
-                status, _, said = ask(judge.address, "POST", judge.path + "vote", body)
-                if status != 200:
-                    self.failures.append((status, said))
+                connection.request("POST", judge.path + "vote", json.dumps(body))
+                answered = connection.getresponse()
+                said = json.loads(answered.read())
+                if answered.status != 200:
+                    self.failures.append((answered.status, said))
                     time.sleep(0.2)
                     continue
                 self.seconds.append(time.perf_counter() - start)
@@ -100,10 +103,14 @@ class Votes(threading.Thread):
                 judge.tasks = judge.tasks[1:] + said["tasks"]
                 time.sleep(self.random.expovariate(1.0 / self.pause))
             except (OSError, http.client.HTTPException):  # the server was killed before or while it answered
+                if connection is not None:
+                    connection.close()
                 time.sleep(0.1)
             except Exception as error:
                 self.failures.append(repr(error))
                 time.sleep(0.1)
+        if connection is not None:
+            connection.close()
 
 
 def collected_through_kills(folder, database, *, kills, judges, seconds, pause, beside=()):
@@ -115,7 +122,7 @@ def collected_through_kills(folder, database, *, kills, judges, seconds, pause, 
         thread.start()
     memory = []
     for period in range(kills + 1):
-        end = time.monotonic() + random.uniform(0.3, 1.7) * seconds / (kills + 1)
+        end = time.monotonic() + (random.uniform(0.3, 1.7) if kills else 1.0) * seconds / (kills + 1)
         while time.monotonic() < end:
             time.sleep(max(0.0, min(0.5, end - time.monotonic())))
             with contextlib.suppress(OSError):

@@ -8,6 +8,7 @@ its items, so that judges who vote at the same time get different pairs.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Collection as Container
@@ -107,10 +108,8 @@ class PairChoice:
 
     def _shown(self) -> Index:
         """Return how often each item was voted on or is open."""
-        shown = self.counts.copy()
-        for _, pair in self._open.values():
-            shown[list(pair)] += 1
-        return shown
+        opened = np.array([pair for _, pair in self._open.values()], dtype=np.int64)
+        return np.asarray(self.counts + np.bincount(opened.ravel(), minlength=len(self.counts)))
 
     def _pair_of_a_rare_item(self, seen: Container[int], shown: Index) -> Pair | None:
         """Return a pair of the item with the fewest votes, with another such item where there is one."""
@@ -162,10 +161,7 @@ class PairChoice:
             first, second = self.random.choice(group, 2, replace=False).tolist()
             if self.key((first, second)) not in seen and (attempt >= 50 or self._is_free((first, second), seen)):
                 return first, second
-        if len(self.counts) <= 1_000:  # a judge who has seen almost all pairs
-            for group in self._groups:
-                for place, first in enumerate(group.tolist()):
-                    for second in group[place + 1 :].tolist():
-                        if self.key((first, second)) not in seen:
-                            return first, second
-        return None
+        if len(self.counts) > 1_000:
+            return None
+        pairs = (pair for group in self._groups for pair in itertools.combinations(group.tolist(), 2))
+        return next((pair for pair in pairs if self.key(pair) not in seen), None)  # of a judge who has seen almost all

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 from scipy.stats import kendalltau
 
+from kernelrank.base.arrays import Float
 from kernelrank.base.results import to_frame
 from kernelrank.collecting.outlook import CollectedVotes, Outlook, look
 from kernelrank.collecting.pairs import Design, PairChoice
 from kernelrank.errors import InvalidInputError
 
-
-class SimulatedState(NamedTuple):
-    """A simulated collection after some votes; `truth` are the scores that the judges have."""
-
-    votes: CollectedVotes
-    outlook: Outlook
-    truth: Any
+MEASURES = ("tau", "coverage", "width", "reliability", "true_reliability")
 
 
 def simulated_votes(
@@ -33,8 +28,8 @@ def simulated_votes(
     judge_spread: float = 0.3,
     minimum: int = 2,
     seed: int = 0,
-) -> Iterator[SimulatedState]:
-    """Yield the state of a simulated collection after each number of votes."""
+) -> Iterator[tuple[CollectedVotes, tuple[float, ...]]]:
+    """Yield the votes of a simulated collection after each number of votes, and their `MEASURES`."""
     random = np.random.default_rng(seed)
     truth = spread * random.normal(size=n_items)
     skill = np.exp(judge_spread * random.normal(size=n_judges))
@@ -43,7 +38,7 @@ def simulated_votes(
         return bool(random.random() < expit(skill[judge] * (truth[first] - truth[second])))
 
     states = replayed_votes(n_items, n_judges, wins, checkpoints, design=design, minimum=minimum, random=random)
-    return (SimulatedState(votes, outlook, truth) for votes, outlook in states)
+    return ((votes, _measures(outlook, truth)) for votes, outlook in states)
 
 
 def replayed_votes(
@@ -143,19 +138,16 @@ def simulate_collection(
     options: dict[str, Any] = {"spread": spread, "n_judges": n_judges, "judge_spread": judge_spread, "minimum": minimum}
     found: dict[int, list[tuple[float, ...]]] = {}
     for run in range(n_runs):
-        for state in simulated_votes(n_items, checkpoints, design=design, seed=random_state + run, **options):
-            found.setdefault(len(state.votes.left), []).append(_measures(state))
-    names = ("tau", "coverage", "width", "reliability", "true_reliability")
+        for votes, measures in simulated_votes(n_items, checkpoints, design=design, seed=random_state + run, **options):
+            found.setdefault(len(votes.left), []).append(measures)
     means = np.array([np.mean(values, axis=0) for values in found.values()])
-    return to_frame({"votes": np.array(list(found)), **dict(zip(names, means.T, strict=True))})
+    return to_frame({"votes": np.array(list(found)), **dict(zip(MEASURES, means.T, strict=True))})
 
 
-def _measures(state: SimulatedState) -> tuple[float, ...]:
-    (board,) = state.outlook.boards
-    items = np.array(board["items"])
-    truth = state.truth[items] - state.truth[items].mean()
+def _measures(outlook: Outlook, truth: Float) -> tuple[float, ...]:
+    (board,) = outlook.boards
+    truth = truth[board["items"]] - truth[board["items"]].mean()
     score, low, high = (np.array(board[name]) for name in ("score", "low", "high"))
-    inside = (low <= truth) & (truth <= high)
-    correlation = np.corrcoef(score, truth)[0, 1]
-    tau = kendalltau(score, truth).statistic
-    return float(tau), float(inside.mean()), float((high - low).mean()), board["reliability"], float(correlation**2)
+    inside, tau = (low <= truth) & (truth <= high), kendalltau(score, truth).statistic
+    squared = np.corrcoef(score, truth)[0, 1] ** 2
+    return float(tau), float(inside.mean()), float((high - low).mean()), board["reliability"], float(squared)

@@ -4,6 +4,9 @@ A vote is one transaction. SQLite runs in WAL mode with ``synchronous=FULL``, so
 An undone vote and a withdrawn judge are rows of their own. The id of a row is known before it is sent, so that a row
 that arrives twice is kept once.
 
+The same statements run on both, by the driver of each: they differ in the mark of a parameter, the key of a table and
+the word that begins a transaction, which is less than a toolkit for both would need.
+
 PostgreSQL numbers rows before they are committed. A lock for the time of a transaction keeps the numbers in the order
 of the commits, so that a server that reads from a number on misses no row.
 """
