@@ -60,6 +60,17 @@ def test_a_vote_counts_once_however_often_it_is_sent(service):
     assert (row["comment"], row["milliseconds"]) == ("because", 1200)
 
 
+def test_a_second_vote_on_a_pair_is_a_repeated_one(tmp_path):
+    with collecting(tmp_path / "votes.db", ITEMS[:2]) as service:
+        judge = judge_of(service)
+        window = judge_of(service, key=judge.key)  # which is asked the same
+        assert judge.tasks[0]["id"] != window.tasks[0]["id"]
+        judge.vote("left")
+        window.vote("tie")
+        assert counted(service)["winner"].tolist() == ["left"]
+        assert owner(service)[2]["judges"][0]["repeated"] == 1
+
+
 def test_an_undone_vote_is_asked_again_and_a_judge_may_withdraw(service):
     judge, other = judge_of(service, name="Ann"), judge_of(service, name="Bob")
     judge.vote("left")

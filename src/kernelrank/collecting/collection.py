@@ -325,12 +325,13 @@ class Collection:
             raise RefusedVoteError("Expected a vote on a pair that this judge was asked about.")
         if judge.withdrawn:
             raise RefusedVoteError("The votes of this judge are withdrawn.")
-        limit = self.rules.per_judge
-        if limit is not None and len(judge.pairs) >= limit and self.choice.key(pair) not in judge.pairs:
+        limit, key = self.rules.per_judge, self.choice.key(pair)
+        if limit is not None and len(judge.pairs) >= limit and key not in judge.pairs:
             raise RefusedVoteError(f"Expected no more votes: the judge has compared all {limit} pairs.")
         answer, comment = said["answer"], clean(said.get("comment", ""), 2_000)
         milliseconds = min(said.get("milliseconds", 0), 2**31 - 1)
-        repeated = int(nonce.endswith("r"))
+        first = self._first.get((judge.number, question, key))  # another window was asked the same, perhaps
+        repeated = int(nonce.endswith("r") or (first is not None and self._columns["valid"][first]))
         row = VoteRow(row_id, "vote", judge.number, question, *pair, answer, repeated, "", comment, milliseconds, now())
         added = self.store.append(row)
         self.catch_up()
