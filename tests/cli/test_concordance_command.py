@@ -164,12 +164,20 @@ def test_incomplete_items_are_an_error_or_left_out(run, tmp_path, name):
     words = ("concordance", name, "--time", "months", "--event", "died", "--alpha", 1)
     ended = run(*words, code=1)
     assert (
-        f"{name}: expected a time of zero or more and an event for each item; got 1 item with a negative time (the "
-        "first is in line 6) and 2 items with a missing event (the first is in line 11). --drop-incomplete leaves them "
-        "out"
+        f"{name}: expected a time of zero or more and an event for each item; got 1 item with a negative time (line "
+        "6) and 2 items with a missing event (line 11, line 13). --drop-incomplete leaves them out"
     ) in ended.err
     found = run(*words, "--drop-incomplete", "--json").json
     assert found["items"] == 37
     notes = " ".join(found["notes"])
-    assert "left out: 1 item with a negative time (the first is in line 6) and 2 items with a missing event" in notes
+    assert "left out: 1 item with a negative time (line 6) and 2 items with a missing event" in notes
     assert "left out: 1 column ('PatientID')" in notes or "look like ids: 'PatientID'" in notes
+
+
+def test_a_model_of_times_is_not_measured_as_one_of_scores(run, patients):
+    path, words = patients[0], ("--time", "months", "--event", "status")
+    run("fit", path, *words, "-o", "model.kr")
+    ended = run("evaluate", "model.kr", path, code=1)
+    assert "was fitted to times and events: add --time months --event status, or name scores by --target" in ended.err
+    assert run("evaluate", "model.kr", path, *words, "--json").json["measures"][0]["measure"].startswith("concordance")
+    assert run("evaluate", "model.kr", path, "--target", "status", "--measure", "auc", "--json").json["measures"]

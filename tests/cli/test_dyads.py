@@ -280,4 +280,7 @@ def test_similarities_as_they_are_published(run, dyads, tmp_path):
         model = kr.KroneckerRLS(kernel_rows="precomputed").fit(K, Z, Y)
         np.testing.assert_allclose(kr.load("m.kr").dual_coef_, model.dual_coef_, rtol=1e-5, atol=1e-8)
         assert "not symmetric" in kr.load("m.kr").provenance_["rows"]["repair"][0]
+    told = run("inspect", "m.kr")
+    assert "not symmetric: it and its transpose differ by up to 0.02; their mean is used" in " ".join(told.out.split())
+    assert run("inspect", "m.kr", "--json").json["alpha"] == {"alpha": 1}
     assert "not symmetric" in run(*words, "--repair", "no", code=1).err

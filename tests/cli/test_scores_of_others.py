@@ -46,6 +46,12 @@ def test_scores_that_do_not_fit(scored, ranking, run):
     assert "turned.csv: expected the items of test.txt in their order; item 1 is " in ended.err
 
 
+def test_what_is_no_file_of_scores(scored, ranking, run):
+    (ranking / "list.json").write_text("[0.5, -1]\n")
+    ended = run("evaluate", "list.json", "test.txt", code=1)
+    assert "list.json, line 1: 2 columns: expected query Q0 document rank score tag; expected a model file" in ended.err
+
+
 @pytest.mark.parametrize("name", ["prediction", "y_score", "Score"])
 def test_columns_of_scores(tmp_path, name):
     (tmp_path / "a.csv").write_text(f"id,{name},other\na,0.5,1\nb,-2,1\n")

@@ -39,7 +39,9 @@ def by_hand(path):
     """The same numbers without the library."""
     rows = [line.split(";") for line in path.read_bytes().decode("latin-1").split("\r\n")[1:]]
     numbers = [[None if cell in ("", "NA") else float(cell.replace(",", ".")) for cell in row[2:5]] for row in rows]
-    middle = [statistics.median(row[column] for row in numbers if row[column] is not None) for column in range(3)]
+    keep = [place for place, cells in enumerate(rows) if cells[7]]
+    known = [[numbers[row][column] for row in keep if numbers[row][column] is not None] for column in range(3)]
+    middle = list(map(statistics.median, known))
     X = [
         [
             *(middle[column] if row[column] is None else row[column] for column in range(3)),
@@ -49,7 +51,6 @@ def by_hand(path):
         for row, cells in zip(numbers, rows, strict=True)
     ]
     y = [float(cells[7] == "case") for cells in rows]
-    keep = [place for place, cells in enumerate(rows) if cells[7]]
     return np.array(X), np.array(y), keep
 
 
@@ -165,6 +166,17 @@ def test_where_the_table_begins(run, tmp_path):
     assert len(run("predict", tmp_path / "model.kr", path, *layout).out.split()) == 20
     assert "10 and 10 items" in run("evaluate", tmp_path / "model.kr", path, *layout, "--measure", "auc").out
     assert "only Excel files have sheets" in run("fit", path, "--sheet", "Data", code=1).err
+
+
+def test_convert_prepares_a_table_and_says_so(messy, run):
+    ended = run("convert", messy, "tidy.csv", "--target", "outcome")
+    assert "commas are decimal points" in ended.err
+    assert "missing cells became the median of their column ('Größe' 2)" in ended.err
+    tidy, items = read_table("tidy.csv", target="target"), read_table(messy, target="outcome", guess_positive=True)
+    assert tidy.feature_names == items.feature_names
+    np.testing.assert_array_equal(tidy.X, items.X)
+    np.testing.assert_array_equal(tidy.y, items.y)
+    assert "the cell is missing" in run("convert", messy, "x.csv", "--missing", "error", code=1).err
 
 
 def test_words_for_events_are_known(run, tmp_path):

@@ -66,6 +66,22 @@ CASES = {
     "units in the header": Table(
         ["y|Gewicht [kg]", "1|71", "0|60", "1|80", "0|90"], ("Gewicht [kg]",), [71, 60, 80, 90]
     ),
+    "a sign of a currency": Table(
+        ["y|paid", "1|$1,250.50", "0|$980.00", "1|12,000.00 $", "0|75"],
+        ("paid",),
+        [1250.5, 980, 12000, 75],
+        note="units were left out ('paid' $ 3)",
+    ),
+    "a row of units": Table(
+        ["y|id|age|crp", "||years|mg/l", "1|p1|30|4", "0|p2|41|5", "1|p3|28|6", "0|p4|66|9"],
+        ("age", "crp"),
+        [[30, 4], [41, 5], [28, 6], [66, 9]],
+        note="left out: 1 of 5 rows, whose target is missing",
+    ),
+    "a word for what is missing": Table(
+        ["y|a", "1|30", "0|n.b.", "1|50", "0|41"],
+        error="column 'a'.*'n.b.' is not a number; leave the column out with exclude, or name the word in missing_val",
+    ),
     "missing as spreadsheets write it": Table(
         ["y|a", "1|30", "0|#N/A", "1|50", "0|n/a"], ("a",), [30, 40, 50, 40], note="the median of their column ('a' 2)"
     ),
@@ -99,6 +115,19 @@ CASES = {
         ("a",),
         [3, 4, 5, 6],
         note="left out: 1 of 5 rows, whose target is missing",
+    ),
+    "a total that counts the outcomes": Table(
+        ["id|y|a", "p1|1|3", "p2|0|4", "p3|1|5", "p4|0|6", "Total|2|18"],
+        ("a",),
+        [3, 4, 5, 6, 18],
+        (1, 0, 1, 0, 2),
+        note="the last row is called 'Total': delete it if it adds up the others",
+    ),
+    "empty rows and a legend below": Table(
+        ["id|y|a", "p1|1|3", "p2|0|4", "p3|1|5", "p4|0|6", "||", "||", "Key||", "|| 1 is ill"],
+        ("a",),
+        [3, 4, 5, 6],
+        note="left out: 2 of 6 rows, whose target is missing",
     ),
     "rows without an outcome": Table(
         ["y|a", "1|3", "0|4", "1|5", "0|6", "NA|7", "?|9"], ("a",), [3, 4, 5, 6], note="left out: 2 of 6 rows"
@@ -152,6 +181,13 @@ CASES = {
         [n % 2 for n in range(6)],
         note="look like ids: 'MRN'",
     ),
+    "numbers of cases": Table(
+        ["y|Fallnr|a", *(f"{n % 2}|{4711 + 13 * n}|{n % 3}" for n in range(6))],
+        ("a",),
+        [n % 3 for n in range(6)],
+        [n % 2 for n in range(6)],
+        note="look like ids: 'Fallnr'",
+    ),
     "a consequence of the outcome": Table(
         ["y|a|treated", *(f"{n % 2}|{n % 3}|{n % 2}" for n in range(20))],
         ("a", "treated"),
@@ -197,8 +233,10 @@ TEXT = "outcome;Größe\r\nyes;3,5\r\nno;4\r\nyes;2,25\r\nno;7\r\n"
         (TEXT.encode("utf-16-le"), "separated by semicolons"),
         (TEXT.encode("utf-16-be"), "separated by semicolons"),
         (("sep=;\r\n" + TEXT).encode(), "commas are decimal points in 2 cells"),
+        (TEXT.replace(";", "|").encode(), "separated by bars"),
+        (TEXT.replace(";", '"|"').replace("\r\n", '"\r\n"').join('""').encode()[:-2], "separated by bars"),
     ],
-    ids=["a mark", "Latin-1", "UTF-16", "UTF-16 without a mark", "UTF-16, big-endian", "a separator"],
+    ids=["a mark", "Latin-1", "UTF-16", "UTF-16 without a mark", "UTF-16, big-endian", "a separator", "bars", "quotes"],
 )
 def test_encodings(tmp_path, data, note):
     (tmp_path / "table.csv").write_bytes(data)
@@ -207,6 +245,34 @@ def test_encodings(tmp_path, data, note):
     assert items.X[:, 0].tolist() == [3.5, 4, 2.25, 7]
     assert items.y.tolist() == [1, 0, 1, 0]
     assert note in "; ".join(items.notes)
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "parquet"])
+def test_numbers_beside_numbers_as_text(tmp_path, kind):
+    """The points of cells that are numbers do not decide what a point means in cells of text."""
+    text = {"crp": ["3,5", "0,25", "<2,0"], "wbc": ["7.543", "12.100", "9.876"]}
+    columns = {"y": [1, 0, 1], **text, "psa": [1.5, 2.25, 3]}
+    path = tmp_path / f"table.{kind}"
+    if kind == "parquet":
+        pyarrow = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table(columns), path)
+    else:
+        book = pytest.importorskip("openpyxl").Workbook()
+        for row in (columns, *zip(*columns.values(), strict=True)):
+            book.active.append(list(row))
+        book.create_sheet("Codes")
+        book.save(path)
+    items = read_table(path)
+    assert items.X.tolist() == [[3.5, 7543, 1.5], [0.25, 12100, 2.25], [1, 9876, 3]]
+    told = "; ".join(items.notes)
+    assert "marks between thousands were left out in 3 cells" in told
+    assert "commas are decimal points in 3 cells" in told
+    if kind == "xlsx":
+        first = "read the first of 2 sheets, 'Sheet'; --sheet reads another: 'Codes'"
+        assert first in told
+        with pytest.raises(FileFormatError) as error:
+            read_table(path, target="z")
+        assert str(error.value).startswith(f"{path} ({first}): there is no column 'z'")
 
 
 @pytest.mark.parametrize(
@@ -290,5 +356,5 @@ def test_a_similarity_as_published(tmp_path, kind):
 
 
 def test_there_are_forty():
-    encodings, refused, others = 6, 3, 5  # others: votes, nested votes, scores, units of a model, a similarity
+    encodings, refused, others = 8, 3, 5  # others: votes, nested votes, scores, units of a model, a similarity
     assert len(CASES) + encodings + refused + others >= 40

@@ -156,7 +156,8 @@ class TestWhereTheTableBegins:
             read_table(tmp_path / "two.xlsx", sheet="data")
         workbook.move_sheet("Data", -1)
         workbook.save(tmp_path / "two.xlsx")
-        assert "read the first of 2 sheets, 'Data'" in read_table(tmp_path / "two.xlsx").notes
+        note = "read the first of 2 sheets, 'Data'; --sheet reads another: 'About'"
+        assert note in read_table(tmp_path / "two.xlsx").notes
 
     def test_what_a_file_does_not_have(self, tmp_path):
         (tmp_path / "a.csv").write_text("y,a\n1,2\n0,3\n")

@@ -29,7 +29,7 @@ def test_mentions_labels_and_documents(tmp_path, mark):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("text\n<e1>a</e1> <e2>b</e2>\n", "line 1: expected a column sentence; the columns are text"),
+        ("words\n<e1>a</e1> <e2>b</e2>\n", "line 1: expected one column sentence; the columns are words"),
         ("sentence\n<e1>a</e1> b\n", "line 2, column .sentence.: expected <e1>.* got <e1> </e1>"),
         ("sentence\n<e1>a <e2>b</e2></e1>\n", "line 2, column .sentence.: expected <e1>"),
         ("sentence\n<e1> </e1> <e2>b</e2>\n", "line 2, column .sentence.: a mention has no word"),
@@ -40,3 +40,12 @@ def test_what_cannot_be_read_is_refused_with_its_line(tmp_path, text, message):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(FileFormatError, match=message):
         read_sentences(tmp_path / "a.csv")
+
+
+def test_columns_by_other_names(tmp_path):
+    (tmp_path / "a.tsv").write_text("PMID\tText\tLabel\td\n7\t<e1>A</e1> binds <e2>B</e2>.\tyes\tx\n")
+    [candidate] = read_sentences(tmp_path / "a.tsv").candidates
+    assert (candidate.interacts, candidate.sentence.document) == (True, "7")
+    (tmp_path / "a.tsv").write_text("sentence\ttext\na\tb\n")
+    with pytest.raises(FileFormatError, match="expected one column sentence; the columns are sentence, text"):
+        read_sentences(tmp_path / "a.tsv")

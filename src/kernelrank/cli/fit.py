@@ -288,16 +288,17 @@ def convert(
     ] = None,
     reader: Annotated[
         SourceFile,
-        only(
-            *("input_format", "target", "query", "id", "weight", "groups", "positive", "features"),
-            *("no_header", "header_row", "skip_rows", "sheet"),
-        ),
+        without("time", "event", "happened", "drop_incomplete", "strata"),
     ],
     as_json: shared.AsJSON = False,
 ) -> None:
     """Convert a file of items to another format; a suffix such as .gz compresses it.
 
+    A table with words or missing cells is prepared as for fit, and a note says what became of it.
+
     kernelrank convert train.txt train.parquet
+
+    kernelrank convert cohort.xlsx cohort.csv --sheet Patients --header-row 2 --target outcome
 
     kernelrank convert test.txt test.qrels --to qrels
     """
@@ -313,7 +314,7 @@ def convert(
         return
     if to != "qrels" and written_format(output, to) == "parquet":
         check_extra("data", "pyarrow")
-    items = replace(reader, path=source, strict=True).read(answer, needs_target=to == "qrels")
+    items = reader.at(source).read(answer, needs_target=to == "qrels" or bool(reader.target))
     if to == "qrels":
         _write_judgements(items, output)
         what = counted(len(items), "judgement")

@@ -71,8 +71,11 @@ def inspect(
     if (explain is None) != (data is None):
         raise InvalidInputError("--explain and --data go together: give two items and the data file that contains them")
     answer = Answer("inspect", as_json=as_json)
-    loaded = load_model(model)
+    loaded = load_model(model, or_dyads=explain is None)
     known = persistence.provenance(loaded)
+    if not hasattr(loaded, "n_features_in_"):
+        _show_dyads(answer, model, loaded, known)
+        return
     ranker = persistence.final_step(loaded)
     answer.add({"model": str(model), "class": type(ranker).__name__, "scaled": ranker is not loaded})
     answer.fact("options", changed_parameters(loaded))
@@ -89,6 +92,23 @@ def inspect(
     else:
         source = source.at(fold_part(data, "test"))
         _explain(answer, loaded, for_model(source, loaded, needs_target=False), explain, top)
+    answer.show()
+
+
+def _show_dyads(answer: Answer, path: Path, model: Any, known: dict[str, Any]) -> None:
+    """Show a model of dyads: its strength, its two sides, and what was done to their similarities."""
+    from kernelrank.cli.dyads import strengths
+
+    answer.add({"model": str(path), "class": type(model).__name__, "alpha": strengths(model), "provenance": known})
+    rows = [("model", type(model).__name__)]
+    rows += [(name.replace("_", " "), f"{value:.6g}") for name, value in strengths(model).items()]
+    for side in ("rows", "columns") if "rows" in known else ():
+        of = known[side]
+        what = "similarities" if of["similarity"] else counted(len(of["columns"]), "feature")
+        rows.append((side, "; ".join([f"{len(of['names']):,} of {of['file']}, {what}", *of.get("repair", ())])))
+    if "command" in known:
+        rows += [("command", known["command"]), ("version", f"kernelrank {known['version']}")]
+    answer.table(str(path), ("", ""), rows)
     answer.show()
 
 

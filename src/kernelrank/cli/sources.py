@@ -211,6 +211,7 @@ class SourceFile:
 
         from kernelrank.base.labels import event_times
         from kernelrank.data.table import is_missing
+        from kernelrank.data.text import first_of
         from kernelrank.errors import InvalidInputError
 
         assert self.event is not None
@@ -221,7 +222,7 @@ class SourceFile:
             "a missing event": np.array([is_missing(str(word).strip()) for word in items.groups], dtype=np.bool_),
         }
         told = [
-            f"{counted(int(wrong.sum()), 'item')} with {what} (the first is in {items.places[int(np.argmax(wrong))]})"
+            f"{counted(int(wrong.sum()), 'item')} with {what} ({first_of(np.array(items.places)[wrong].tolist())})"
             for what, wrong in faults.items()
             if wrong.any()
         ]
@@ -610,6 +611,7 @@ def save_model(model: Any, path: Path, items: Items | LargeFile, source: SourceF
         "preparation": None if items.preparation is None else items.preparation.as_data(),
         "training_ids": items.ids if _keeps_items(model) else None,
         "named": named,
+        "event": source.event,
         "command": command_line(),
         "version": __version__,
         **facts,
@@ -622,11 +624,13 @@ def _keeps_items(model: Any) -> bool:
     return hasattr(persistence.final_step(model), "dual_coef_")
 
 
-def load_model(path: Path) -> Any:
-    """Load a model file; raise an error if it does not hold a ranker of items."""
+def load_model(path: Path, *, or_dyads: bool = False) -> Any:
+    """Load a model file; raise an error if it does not hold a ranker of items, or of dyads if they may be."""
     from kernelrank.errors import InvalidInputError
 
     model = persistence.load(path)
+    if or_dyads and hasattr(model, "n_features_rows_in_"):
+        return model
     if not hasattr(model, "predict"):
         raise InvalidInputError(f"{path}: holds a {type(model).__name__}, which does not rank")
     if not hasattr(model, "n_features_in_"):
@@ -872,9 +876,16 @@ def measured(
 def judge(answer: Answer, judged: Path, truth: SourceFile) -> Judgement:
     """Pair predictions with true scores: those of a model (also of RankLib or SVM-rank) or of a TREC run."""
     from kernelrank.data.trec import is_linear_model_file, read_linear_model
+    from kernelrank.errors import FileFormatError, InvalidInputError
 
     if str(judged) != "-" and is_model_file(judged):
         model = load_model(judged)
+        known = persistence.provenance(model)
+        if known.get("event") is not None and truth.event is None and truth.target is None:
+            raise InvalidInputError(
+                f"{judged}: was fitted to times and events: add --time {known['named']['target']} "
+                f"--event {known['event']}, or name scores by --target"
+            )
         items = for_model(truth, model).read(answer)
         if trained_on(model, truth.path):
             answer.note(f"{judged} was trained on {truth.path}: the measures are too optimistic for new items")
@@ -890,7 +901,13 @@ def judge(answer: Answer, judged: Path, truth: SourceFile) -> Judgement:
 
     if str(judged) != "-" and judged.is_file() and holds_scores(str(judged)):
         return _judge_scores(judged, truth.read(answer))
-    return _judge_run(answer, judged, truth.path)
+    try:
+        return _judge_run(answer, judged, truth.path)
+    except FileFormatError as error:
+        if error.path != str(judged):
+            raise
+        kinds = "a model file, a run, or scores: one in each line, or in a column called score"
+        raise InvalidInputError(f"{error}; expected {kinds}") from error
 
 
 def _judge_scores(path: Path, items: Items) -> Judgement:

@@ -39,8 +39,8 @@ from kernelrank.errors import FileFormatError, MissingExtraError
 if TYPE_CHECKING:
     import pyarrow
 
-DELIMITERS = {"csv": ",;\t", "tsv": "\t"}
-SPOKEN = {",": "commas", ";": "semicolons", "\t": "tabs"}
+DELIMITERS = {"csv": ",;\t|", "tsv": "\t"}
+SPOKEN = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 class _DelimitedRecord(NamedTuple):
@@ -179,7 +179,7 @@ class DelimitedTable(Table):
         ``\n`` or ``\r\n`` after any line, blank lines. A field in quotes may hold delimiters, line ends and doubled
         quotes. A record whose quotes stay open is not read, and is no error yet.
         """
-        mark, spaces = self.delimiter.encode(), b" " if self.delimiter == "\t" else b" \t"
+        mark, spaces = re.escape(self.delimiter.encode()), b" " if self.delimiter == "\t" else b" \t"
         inner = rb'"((?:[^"]|"")*+)"[%b\r]*' % spaces
         field = re.compile(rb'[%b]*(?:%b|([^"%b%b\n][^%b\n]*)?)(%b|\n)' % (spaces, inner, spaces, mark, mark, mark))
         records: list[_DelimitedRecord] = []

@@ -167,6 +167,9 @@ class ItemRows(Rows):
         return self.qid
 
 
+EMPTY_ID = "the cell is empty: expected an id"
+
+
 @dataclass
 class TableReader:
     """The reading of one table: `rows` of each block, and `items` when all blocks have been seen."""
@@ -255,7 +258,7 @@ class TableReader:
     def _ids(self, block: TableBlock, column: int) -> NDArray[np.object_]:
         ids = block.words(column)
         if "" in ids:
-            raise block.error("the cell is empty: expected an id", int(np.argmax(ids == "")), column)
+            raise block.error(EMPTY_ID, int(np.argmax(ids == "")), column)
         return ids
 
     def _weight(self, block: TableBlock, column: int) -> NDArray[np.float64]:
@@ -314,7 +317,9 @@ class TableReader:
 
 
 def check_ids(table: Table, rows: ItemRows, column: int | None) -> None:
-    """Raise an error for an id that occurs twice in a query. Time and memory O(m)."""
+    """Raise an error for an id that is missing, or occurs twice in a query. Time and memory O(m)."""
+    if rows.ids is not None and "" in rows.ids:
+        raise table.error(EMPTY_ID, int(rows.positions[np.argmax(rows.ids == "")]), column)
     pair = None if rows.ids is None else repeated(rows.ids, rows.qid)
     if pair is None or rows.ids is None:
         return

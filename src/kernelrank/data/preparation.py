@@ -150,10 +150,10 @@ def read_table(
             else:
                 names = items.feature_names or ()
                 learnt = preparation or TablePreparation.of_numbers(names, items.X, missing)
-                notes = _code_notes(names, items.X.T) + _leak_notes(items) if preparation is None else []
+                notes = _code_notes(names, items.X.T) + _doubts(items) if preparation is None else []
                 return replace(items, preparation=learnt, notes=(*items.notes, *notes))
         items = _prepared_items(source, kind, layout, request, rules, preparation)
-        return items if preparation else replace(items, notes=(*items.notes, *_leak_notes(items)))
+        return items if preparation else replace(items, notes=(*items.notes, *_doubts(items)))
 
 
 @dataclass(frozen=True)
@@ -207,17 +207,22 @@ def _code_notes(names: Sequence[str], columns: Iterable[NDArray[np.float64]]) ->
     ]
 
 
-def _leak_notes(items: Items) -> list[str]:
-    """Name the columns that order the targets almost perfectly by themselves. Time O(size log m)."""
+TOTALS = re.compile(r"(?i)(?:total|sum|summe|gesamt|somme|suma|somma|mean|mittelwert)s?\b")
+
+
+def _doubts(items: Items) -> list[str]:
+    """Name a last row of totals, and columns that order the targets almost perfectly alone. Time O(size log m)."""
     from scipy.stats import rankdata
 
     if items.y is None or items.n_features == 0:
         return []
+    last = "" if items.ids is None else str(items.ids[-1])
+    total = [f"the last row is called {last!r}: delete it if it adds up the others"] if TOTALS.match(last) else []
     rows = slice(min(len(items), 5_000_000 // items.n_features))
     y = items.y[rows]
     known, counts = np.unique(y, return_counts=True)
     if len(y) < 20 or len(known) < 2 or (len(known) == 2 and counts.min() < 5):
-        return []
+        return total
     ranks = rankdata(items.X[rows], axis=0) - (len(y) + 1) / 2
     if len(known) == 2:
         measure, order = "AUC", ranks[y == known[1]].mean(axis=0) / counts[0]
@@ -227,11 +232,12 @@ def _leak_notes(items: Items) -> list[str]:
         measure, order = "rank correlation", targets @ ranks / np.where(lengths > 0, lengths, 1) / 2
     found = [f"{items.column_names[column]!r}" for column in np.flatnonzero(np.abs(order) >= 0.495)]
     if not found:
-        return []
+        return total
     verb = "predicts" if len(found) == 1 else "predict"
     return [
+        *total,
         f"{first_of(found)} alone {verb} the target ({measure} of at least 0.99): is it known before the target? If "
-        "not, leave it out with exclude"
+        "not, leave it out with exclude",
     ]
 
 
@@ -251,6 +257,17 @@ class _CellReader(TableReader):
         for column in self.roles.features:
             self.cells.setdefault(column, []).append(block.words(column))
         return np.empty((len(block), 0))
+
+    def _ids(self, block: TableBlock, column: int) -> NDArray[np.object_]:
+        return block.words(column)  # those of rows that are left out may be empty
+
+    def chosen(self, rows: ItemRows, keep: NDArray[np.bool_]) -> ItemRows:
+        """Leave out rows without a target, before anything is learnt from their cells."""
+        if not keep.any():
+            raise self.table.error("no row is left: every row has a missing target or value")
+        self.missing_target = None
+        self.cells = {column: [np.concatenate(parts)[keep]] for column, parts in self.cells.items()}
+        return rows.chosen(keep)
 
     def columns(self) -> dict[str, CellColumn]:
         """Return the features, when all rows have been read."""
@@ -287,7 +304,7 @@ def _prepared_items(
 ) -> Items:
     text = NormalisedText.of(source, kind, layout)
     stream = io.BytesIO(text.text)
-    stream.name = source_name(source)
+    stream.name = text.name
     table = DelimitedTable(
         stream, "tsv" if kind == "tsv" else "csv", unique_names=True, header=layout.header, delimiter=text.mark
     )
@@ -296,6 +313,9 @@ def _prepared_items(
     faults = Faults(table)
     reader, rows = _read_cells(table, request, faults)
     notes: list[str] = []
+    without_target: list[str] = []
+    if request.needs_target:
+        rows = reader.chosen(rows, _has_target(rows, without_target))
     cells = reader.numbers(known, notes)
     once = "columns were encoded and imputed as in the training data"
     if known is None:
@@ -307,9 +327,8 @@ def _prepared_items(
         notes.append(f"cells with {first_of(map(repr, rules.codes))} are missing, as given")
     faults.raise_all()
     X, feature_names = known.apply(cells)
+    notes += without_target
     keep = np.ones(len(rows), dtype=np.bool_)
-    if request.needs_target:
-        keep, reader.missing_target = _has_target(rows, notes), None
     if known.missing == "drop":
         whole = ~np.isnan(X).any(axis=1)
         if not whole.all():
@@ -321,6 +340,7 @@ def _prepared_items(
     filled = known.filled(cells)[keep]
     return replace(
         items,
+        path=source_name(source),
         X=X[keep],
         feature_names=feature_names,
         notes=(*items.notes, *notes, once),
@@ -495,21 +515,21 @@ class CellColumn:
         Unless it is known to be of numbers, a column of words stays: one in which a cell is no number even without
         signs, or each has a limit. All units of a column must be the same, which is `unit` if it is known.
         """
-        pattern = re.compile(r"([<>≤≥]=?)? *([+-]?[\d.]+(?:[eE][+-]?\d+)?) *(%|[^\W\d_][^\d\s]{0,9}|°\w?)?")
+        number, unit_word = r"([+-]?[\d.]+(?:[eE][+-]?\d+)?)", r"(%|[^\W\d_][^\d\s]{0,9}|°\w?|[$€£])?"
+        pattern = re.compile(rf"([<>≤≥]=?)? *([$€£])? *{number} *{unit_word}")
         counts: Counter[str] = Counter()
         words = self.words.copy()
-        signed = [pattern.fullmatch(word) for word in words[~self.missing & np.isnan(self.values)].tolist()]
-        units = {found[3] for found in signed if found is not None and found[3] not in (None, "%")}
-        units = units if unit is None else {unit}
-        for row in np.flatnonzero(~self.missing & np.isnan(self.values)).tolist():
-            found = pattern.fullmatch(words[row])
-            value = None if found is None else read_decimal(found[2].encode())
-            if found is None or value is None or (found[3] not in (None, "%") and {found[3]} != units):
+        rows = np.flatnonzero(~self.missing & np.isnan(self.values)).tolist()
+        signed = {row: found for row in rows if (found := pattern.fullmatch(words[row])) is not None}
+        units = {found[4] or found[2] for found in signed.values()} - {None, "%"} if unit is None else {unit}
+        for row, found in signed.items():
+            value, own = read_decimal(found[3].encode()), found[4] or found[2]
+            if value is None or (own not in (None, "%") and {own} != units):
                 continue
             limit = found[1] or ""
             words[row] = repr(value / 2 if limit[:1] in ("<", "≤") and value > 0 else value)
             counts.update([SIGNS["<≤>≥".find(limit[0]) // 2]] if limit else [])
-            counts.update([SIGNS[2 if found[3] == "%" else 3]] if found[3] else [])
+            counts.update([SIGNS[2 if own == "%" else 3]] if own else [])
         column = CellColumn(self.name, words, units.pop() if len(units) == 1 else "")
         if not is_number:
             is_number = self.is_number or bool(np.isfinite(column.values[~self.missing]).all())
@@ -705,7 +725,8 @@ class TablePreparation:
     def _fault(prepared: PreparedColumn, word: str) -> str:
         if prepared.kind == "ordinal":
             return f"{shown(word.encode())} is not a level of {prepared.name!r}: expected {', '.join(prepared.levels)}"
-        return number_fault(word.encode()) + "; leave the column out with exclude"
+        remedy = "leave the column out with exclude, or name the word in missing_values"
+        return f"{number_fault(word.encode())}; {remedy}"
 
     def as_data(self) -> dict[str, Any]:
         """Return a representation of numbers, strings and lists, for saving."""
@@ -763,11 +784,12 @@ class TablePreparation:
 
 @dataclass(frozen=True)
 class NormalisedText:
-    """A table as CSV text in UTF-8."""
+    """A table as CSV text in UTF-8, and what messages call it."""
 
     text: bytes
     notes: tuple[str, ...] = ()
     mark: str = ""
+    name: str = ""
 
     @classmethod
     def of(
@@ -776,23 +798,27 @@ class NormalisedText:
         """Read a file whole, and let its numbers have decimal points. Time and memory O(bytes)."""
         notes: list[str] = []
         layout = layout or TableLayout()
-        mark, told = ",", ""
+        mark, told, name = ",", "", source_name(source)
         if kind == "parquet":
             text = _parquet_text(source).decode()
         elif kind == "xlsx":
-            text = _workbook_text(source, layout.sheet, notes)
+            text, note = _workbook_text(source, layout.sheet)
+            notes, name = ([note], f"{name} ({note})") if note else ([], name)
         else:
             lines = read_unicode(source)
             rewind(source)
             text, notes = _decoded(lines or b"".join(block.text for block in read_blocks(source)))
-            if first := re.match(r"sep=([;,\t])\r?(?=\n)", text):  # what Excel writes and reads
+            text = re.sub(r"(?m)^[,;|\t ]+\r?$", "", text)  # empty rows of a sheet
+            if first := re.match(r"sep=([;,|\t])\r?(?=\n)", text):  # what Excel writes and reads
                 text, told = text[first.end() :], first[1]
             mark = told or ("\t" if kind == "tsv" else "")
         if layout.skip_rows:
             # The lines keep their numbers, for messages.
             text = "\n" * layout.skip_rows + text.split("\n", layout.skip_rows)[-1]
-        pointed, changes = _with_points(text, mark) if numbers else (text, [])
-        return cls(pointed.encode(), (*notes, *changes), told)
+        # Only text is in quotes there: numbers that are stored as such have points, whatever the country.
+        is_typed = kind in ("parquet", "xlsx")
+        pointed, changes = _with_points(text, mark, only_quoted=is_typed) if numbers else (text, [])
+        return cls(pointed.encode(), (*notes, *changes), told, name)
 
 
 def _decoded(text: bytes) -> tuple[str, list[str]]:
@@ -816,7 +842,7 @@ SHAPES = {
 """How a number is written: with a comma or a point before its decimals, or marks between its thousands, or either."""
 
 
-def _with_points(text: str, mark: str = "") -> tuple[str, list[str]]:
+def _with_points(text: str, mark: str = "", *, only_quoted: bool = False) -> tuple[str, list[str]]:
     """Write numbers with a decimal point and nothing between thousands; `mark` separates the cells. Time O(size).
 
     A comma before three digits is a decimal comma if another one must be, and stands between thousands if a point must
@@ -824,9 +850,10 @@ def _with_points(text: str, mark: str = "") -> tuple[str, list[str]]:
     other numbers have decimal commas, and none a decimal point.
     """
     header = text.lstrip("\r\n").partition("\n")[0]
-    mark = mark or max(",;\t", key=header.count)
-    number = r"[<>≤≥]?=? *[+-]?(\d*(?:[%s]\d+)+)(?:[eE][+-]?\d+)? *(?:%%|[^\W\d_][^\d\s,;\"]{0,9})?"
+    mark = mark or max(",;\t|", key=header.count)
+    number = r"[<>≤≥]?=? *[$€£]?[+-]?(\d*(?:[%s]\d+)+)(?:[eE][+-]?\d+)? *(?:%%|[$€£]|[^\W\d_][^\d\s,;\"]{0,9})?"
     plain, quoted = number % f".,{GAP}".replace(mark, ""), number % f".,{GAP}"
+    plain = r"(?!)()" if only_quoted else plain
     cell = re.compile(rf'(?<![^{mark}\n])(?:{plain}|"{quoted}")(?![^{mark}\r\n])')
     found = Counter(one[1] or one[2] for one in cell.finditer(text))
     shapes = {
@@ -878,8 +905,8 @@ def _parquet_text(source: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _workbook_text(source: Any, sheet: str | None, notes: list[str]) -> str:
-    """Return a sheet of an Excel file, the first unless it is named; a line for each row: their numbers agree."""
+def _workbook_text(source: Any, sheet: str | None) -> tuple[str, str]:
+    """Return a sheet of an Excel file, a line for each row, and a note if the first of several was chosen."""
     try:
         import openpyxl  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
@@ -891,10 +918,10 @@ def _workbook_text(source: Any, sheet: str | None, notes: list[str]) -> str:
         if sheet not in (None, *names):
             message = f"there is no sheet {sheet!r}; the sheets are {', '.join(map(repr, names))}"
             raise FileFormatError(message, source_name(source))
-        if sheet is None and len(names) > 1:
-            notes.append(f"read the first of {len(names)} sheets, {names[0]!r}")
+        others = first_of(map(repr, names[1:])) if sheet is None else ""
+        note = f"read the first of {len(names)} sheets, {names[0]!r}; --sheet reads another: {others}" if others else ""
         chosen = workbook.worksheets[0 if sheet is None else names.index(sheet)]
-        rows = [[_cell_text(value) for value in row] for row in chosen.iter_rows(values_only=True)]
+        rows = [[_cell(value) for value in row] for row in chosen.iter_rows(values_only=True)]
         workbook.close()
     except (OSError, FileFormatError):
         raise
@@ -902,16 +929,17 @@ def _workbook_text(source: Any, sheet: str | None, notes: list[str]) -> str:
         # A damaged workbook fails wherever the damage is: in the zip file, in its XML, or in a value.
         message = f"the Excel file cannot be read: {error}; save the sheet as CSV"
         raise FileFormatError(message, source_name(source)) from error
-    width = max((1 + max((place for place, cell in enumerate(row) if cell), default=-1) for row in rows), default=0)
+    widths = [1 + max((place for place, cell in enumerate(row) if cell != ""), default=-1) for row in rows]
+    width = max(widths, default=0)
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for row in rows:
-        writer.writerow((row + [""] * width)[:width] if any(row) else [])
-    return text.getvalue()
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    for row, length in zip(rows, widths, strict=True):
+        writer.writerow((row + [""] * width)[:width] if length else [])
+    return text.getvalue(), note
 
 
-def _cell_text(value: object) -> str:
-    if value is None:
-        return ""
+def _cell(value: object) -> str | float:
+    if value is None or isinstance(value, (int, float)):
+        return "" if value is None else value
     text = value.isoformat() if hasattr(value, "isoformat") else str(value)
     return " ".join(text.split())

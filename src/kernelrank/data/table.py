@@ -195,7 +195,8 @@ NAMES = {
 }  # fmt: skip
 # Names that say so only in the first column, and only of text.
 ID_NAME = re.compile(
-    r"(?i:(?:.*[\s_.-])?(?:id|ids|nr|no|mrn|uuid|guid|number|nummer|numero|número|numéro|index|unnamed: 0))"
+    r"(?i:(?:.*[\s_.-])?(?:id|ids|nr|no|mrn|uuid|guid|number|nummer|numero|número|numéro|index|unnamed: 0)\.?)"
+    r"|(?i:(?:pat|patient|case|fall|lab|sample|study|record|visit|row|person|donor|subject|chart)s?(?:id|nr|no|nummer)?)"
     r"|.*[a-z](?:ID|Id|Nr|No)"
 )
 FIRST_COLUMN_IDS = {"", "sample", "name", "item", "document", "doc"}
@@ -327,7 +328,7 @@ class RoleSearch:
             if role not in self.taken:
                 self.taken[role] = self._guess(role)
         if self.taken["target"] is None and self.request.needs_target:
-            raise self.table.error(f"no column looks like the target: name it; {self.table.known_names()}")
+            raise self.table.error(f"no column looks like the target: name it by target; {self.table.known_names()}")
         features = self._features()
         return Roles(**self.taken, features=features, notes=tuple(self.notes))
 

@@ -363,7 +363,7 @@ def _looks_like(start: bytes) -> FileFormat:
         return "svmlight"
     if b"\t" in line.strip():
         return "tsv"
-    return "csv" if b"," in line or b";" in line else "svmlight"
+    return "csv" if any(mark in line for mark in (b",", b";", b"|")) else "svmlight"
 
 
 # Words ----------------------------------------------------------------------------------------------------------------

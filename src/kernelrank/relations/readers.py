@@ -294,6 +294,12 @@ def _mark_of(heading: str) -> str:
 # Each word is linked to the next one, so that the path between the two mentions has the words between them.
 
 MARKED = re.compile(r"</?e([12])>")
+COLUMNS = {
+    "sentence": ("sentence", "text"),
+    "interacts": ("interacts", "interaction", "label"),
+    "document": ("document", "doc", "pmid"),
+}
+"""What the columns may be called, in small letters."""
 YES_NO = {**dict.fromkeys(("true", "1", "yes"), True), **dict.fromkeys(("false", "0", "no"), False)}
 
 
@@ -303,9 +309,10 @@ def read_sentences(path: PathLike) -> Corpus:
     Parameters
     ----------
     path : path
-        A table with commas, semicolons or tabs, in UTF-8. Column sentence: text with ``<e1>…</e1>`` and ``<e2>…</e2>``
-        around the two mentions. Column interacts, if known: True or False, 1 or 0, yes or no; an empty cell is unknown.
-        Column document, optional: rows of one document are held out together; without it, those of one text.
+        A table with commas, semicolons or tabs, in UTF-8. Column sentence (or text): text with ``<e1>…</e1>`` and
+        ``<e2>…</e2>`` around the two mentions. Column interacts (interaction, label), if known: True or False, 1 or 0,
+        yes or no; an empty cell is unknown. Column document (doc, pmid), optional: rows of one document are held out
+        together; without it, those of one text. Other columns are not used.
 
     Returns
     -------
@@ -333,15 +340,22 @@ def read_sentences(path: PathLike) -> Corpus:
             mark = _mark_of(file.readline())
             file.seek(0)
             rows = csv.DictReader(file, delimiter=mark)
-            if "sentence" not in (rows.fieldnames or ()):
-                message = f"expected a column sentence; the columns are {', '.join(rows.fieldnames or ())}"
-                raise FileFormatError(message, where, 1)
+            given = rows.fieldnames or ()
+            rows.fieldnames = [_role(name) for name in given]
+            if rows.fieldnames.count("sentence") != 1:
+                raise FileFormatError(f"expected one column sentence; the columns are {', '.join(given)}", where, 1)
             for number, row in enumerate(rows):
                 candidates.append(_marked(row, f"s{number}", where, rows.line_num))
                 sentences.append(candidates[-1].sentence)
         except UnicodeDecodeError as error:
             raise FileFormatError(f"not UTF-8: {error}", where) from None
     return Corpus(Path(path).stem, tuple(sentences), tuple(candidates))
+
+
+def _role(name: str) -> str:
+    """Return what a column is for, by its name."""
+    word = name.strip().lower()
+    return next((role for role, words in COLUMNS.items() if word in words), name)
 
 
 def _marked(row: Mapping[str, str | None], name: str, where: str, line: int) -> Candidate:

@@ -113,7 +113,7 @@ class ServedModel:
 def _example_cell(column: PreparedColumn, number: int) -> str | float:
     if column.levels:
         return column.levels[number % len(column.levels)]
-    return float(number) if math.isnan(column.fill) else column.fill + number
+    return float(number) if math.isnan(column.fill) else float(f"{column.fill + number:.6g}")
 
 
 def has_posterior(model: Any) -> bool:

@@ -382,7 +382,8 @@ def page(described: dict[str, Any], models: ServedModels) -> str:
     for path, methods in described["paths"].items():
         for method, operation in methods.items():
             body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
-            example = "" if body is None else f"<textarea>{html.escape(json.dumps(examples[path]))}</textarea>"
+            shown = "" if body is None else html.escape(json.dumps(examples[path], ensure_ascii=False))
+            example = f"<textarea>{shown}</textarea>" if shown else ""
             schema = html.escape(json.dumps(operation, indent=2))
             parts.append(
                 f"<h2><code>{method.upper()} {path}</code></h2><p>{html.escape(operation['summary'])}</p>\n"
