@@ -339,11 +339,8 @@ def estimate_risk(
     model, X = on_kernel(model, X)
     procedure = Procedure(model, X, classes, codes, cv, random_state, n_jobs)
     risks, folds = procedure.held_out()
-    effects = all_effects(risks, classes.positive, thresholds)
-    shares, how = procedure.trained_shares(thresholds, interval, effects)
-    share = float(classes.positive.mean())
-    intervals = Intervals(confidence, min(classes.counts(codes)), codes, shares, how, effects, share)
-    found = {name: intervals.estimate(name) for name in effects}
+    intervals = Intervals.of(procedure, risks, thresholds, confidence, interval)
+    found = {name: intervals.estimate(name) for name in intervals.effects}
     return RiskEstimate(
         auc,
         {name: one for (name, threshold), one in found.items() if threshold is None},
@@ -516,6 +513,17 @@ class Intervals:
     how: str
     effects: dict[Key, Effects]
     share: float
+
+    @classmethod
+    def of(
+        cls, procedure: Procedure, risks: Float, thresholds: list[float], confidence: float, interval: str
+    ) -> Intervals:
+        """Measure the held-out risks of a procedure, and what its training adds to their variances."""
+        classes, groups = procedure.classes, procedure.groups
+        effects = all_effects(risks, classes.positive, thresholds)
+        shares, how = procedure.trained_shares(thresholds, interval, effects)
+        n_units, share = min(classes.counts(groups)), float(classes.positive.mean())
+        return cls(confidence, n_units, groups, shares, how, effects, share)
 
     def estimate(self, key: Key) -> Estimate:
         """Return a measure with its interval."""
