@@ -766,8 +766,9 @@ class Candidates:
         edge = edge_of(np.array(list(tried)), np.array(list(tried.values()))) if tried else 0
         if edge:
             warnings.warn(
-                f"the best gamma, {best:g}, is the {'smallest' if edge < 0 else 'largest'} that kernel='auto' tries "
-                f"with the kernel {name}: give kernel={name!r} and kernel_grid={{'gamma': [...]}} to try more",
+                f"the best gamma, {best:g}, is the {'smallest' if edge < 0 else 'largest'} that was tried with the "
+                f"kernel {name}: try {'smaller' if edge < 0 else 'larger'} ones with this kernel alone (kernel_grid in "
+                "Python, --kernels and --gammas in the command)",
                 EdgeOfGridWarning,
                 stacklevel=6,
             )
