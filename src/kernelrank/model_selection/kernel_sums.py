@@ -171,7 +171,8 @@ class KernelSumRankRLSCV(Ranker):
         Parameters
         ----------
         X, y, qid, sample_weight, event
-            As in `RankRLSCV.fit`; a precomputed kernel is not possible.
+            As in `RankRLSCV.fit`. A precomputed kernel is not possible: what refits without some items would have to
+            cut columns too, but not those of the other groups.
 
         Returns
         -------
