@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -69,7 +70,11 @@ def test_a_preflib_file_needs_no_options(run, tmp_path):
     (tmp_path / "teas.soc").write_text("\n".join([*lines, "4: 1,2,3", "1: 2,3,1"]) + "\n")
     facts = run("leaderboard", "teas.soc", "--json").json
     assert [row["item"] for row in facts["items"]] == ["tea 1", "tea 2", "tea 3"]
-    assert facts["n_votes"] == 2
+    assert facts["n_votes"] == 5
+    assert "3 items, 5 rankings of teas.soc" in run("leaderboard", "teas.soc", "--report", "page.html").out
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<dt>rankings</dt>" in page
+    assert "Plackett–Luce model of rankings" in page
     pairs = run("leaderboard", "teas.soc", "--orders", "pairs", "--json").json
     assert pairs["n_votes"] == 6
     assert run("leaderboard", "teas.soc", "--method", "least_squares", "--json").json["n_votes"] == 6
@@ -162,6 +167,8 @@ def test_what_votes_were_about(run, json_arena):
     sections = {found.attributes["aria-labelledby"]: found.text for found in HTMLPage(page).all("section")}
     assert {"covariates", "categories", "times"} <= set(sections)
     assert "m<0> has 1000" in sections["ranking"].replace(",", "")
+    start = re.search(r'class="axis".*?<i>(\d+)</i>', page)
+    assert abs(int(start[1]) - min(row["low"] for row in facts["items"])) < 2  # points of Elo, from the lowest end on
     ended = run("leaderboard", json_arena, *about)
     assert "Effects of covariates, in logits" in ended.out
     assert "Ranks in each category" in ended.out

@@ -378,7 +378,7 @@ def _answer(
     answer.fact("neighbours", neighbours)
     percent = f"{100 * board.confidence:.4g}%"
     answer.table(
-        f"{counted(len(rows), 'item')}, {counted(board.n_votes_, 'vote')} of {votes}",
+        f"{counted(len(rows), 'item')}, {counted(board.n_votes_, 'ranking' if board.ranked_ else 'vote')} of {votes}",
         (
             "rank",
             "item",

@@ -513,7 +513,7 @@ REGISTRY: dict[str, tuple[str, FittedState | None]] = {
                 "categories_": "None or labels (categories)",
                 "category_counts_": "None or floats (2, categories, items)",
                 "times_": "None or floats (times)",
-                "dated_": "flag",
+                **dict.fromkeys(("dated_", "ranked_"), "flag"),
                 "board_scores_": "None or floats (boards, items)",
                 "board_covariances_": "None or floats (boards, items, items)",
                 "board_scales_": "None or floats (3, values)",

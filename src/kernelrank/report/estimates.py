@@ -706,7 +706,7 @@ def _forest(board: Leaderboard, table: Any) -> Forest:
     columns = [np.asarray(table[name])[:MOST_ITEMS].tolist() for name in ("item", "score", "low", "high")]
     intervals = [Interval(low, high, board.confidence, "") for low, high in zip(*columns[2:], strict=True)]
     middle = round(float(np.mean(table["score"]))) if board.anchor else 0.0
-    return Forest.of(list(zip(map(str, columns[0]), columns[1], intervals, strict=True)), middle, 0.5)
+    return Forest.of(list(zip(map(str, columns[0]), columns[1], intervals, strict=True)), middle, middle + 0.5)
 
 
 def _matrix(board: Leaderboard, items: list[Any]) -> list[list[float | None]]:

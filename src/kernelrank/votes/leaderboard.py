@@ -96,6 +96,7 @@ class RankedItems(DocumentationLink, BaseEstimator):
     category_counts_: Float | None = None
     times_: Float | None = None
     dated_: bool = False
+    ranked_: bool = False
     board_scores_: Float | None = None
     board_covariances_: Float | None = None
     board_scales_: Float | None = None
@@ -605,7 +606,9 @@ class Leaderboard(RankedItems):
     notes_ : list of str
         Sentences on what the votes do not determine.
     n_votes_ : int
-        The number of votes between different items.
+        The number of votes between different items; of rankings the sum of their weights, if it is a whole number.
+    ranked_ : bool
+        Whether these are rankings.
     judges_ : ndarray, shape (n_judges,), or None
         The labels of the judges.
     pairs_, counts_ : ndarray, shapes (k, 2) and (3, k)
@@ -771,7 +774,7 @@ class Leaderboard(RankedItems):
         self._check_scale(ballots)
         self._forget_contexts()
         self._keep_votes(votes, len(pairs))
-        self.dated_ = ballots.dated
+        self.dated_, self.ranked_ = ballots.dated, False
         self._keep_judges(ballots)
         if ballots.have_contexts:
             self._keep_boards(ballots, votes)
@@ -827,7 +830,9 @@ class Leaderboard(RankedItems):
         self._forget_contexts()
         self._check_scale(None)
         votes, dense = given.votes, self._dense_features()
-        self._keep_votes(votes, len(given.tiers))
+        size = float(given.weight.sum())
+        self._keep_votes(votes, int(size) if size.is_integer() else len(given.tiers))
+        self.dated_, self.ranked_ = False, True
         scores, S, self.board_scales_, self.deviations_ = fit_rankings(given, dense, self.alpha)
         self.tie_log_, self.board_scores_, self.board_covariances_ = NO_TIES, scores[None], S[None]
         self.deviation_names_ = np.array(["features", "items"][2 - self.deviations_.shape[1] :], dtype=object)

@@ -387,7 +387,10 @@ class Ballots:
         )
         if judge_kind is not None:
             if judged is None or time is not None:
-                raise InvalidInputError("Expected judge_kind together with `judge`, and without `time`.")
+                raise InvalidInputError(
+                    "Expected kinds of judges (judge_kind, --machine-judges) together with `judge`, and without "
+                    "`time`. Leave the times or the kinds out."
+                )
             slices, machines = _machine_judges(judged, judge_kind, n, kept)
         return cls(pairs, tie, weight, judged, names, rms, covariates, sorts, slices, times, machines, dated)
 
