@@ -157,23 +157,15 @@ class FoldResiduals:
         cls, decomposition: Decomposition, problem: Problem, folds: ItemSets, alpha: float, unscored: Index
     ) -> FoldResiduals | None:
         """Solve one small system for each fold; None where the primal form loses the digits of one."""
-        graph = problem.graph
-        assert isinstance(graph, ScoredQueries)
-        first, second, sign = fold_products(decomposition, alpha)
-        left, roots = np.empty_like(first), Roots(graph)
-        batches = list(same_sizes(folds, first.shape[1]))
-        with closing(track(batches, len(batches), "folds")) as bar:
-            for numbers in bar:
-                items = folds.items[folds.places(numbers, int(folds.sizes[numbers[0]]))]
-                systems = SetSystems(graph, problem.uncompared, items, first, sign, second)
-                matrices, pivots = systems.matrices()
-                if pivots.min() < PIVOT[decomposition.primal]:
-                    if decomposition.primal and graph.n_items <= DIRECT_LIMIT:
-                        return None
-                    raise too_small(alpha, int(numbers[np.argmin(pivots)]))
-                left[items] = roots.of(items) @ np.linalg.solve(matrices, systems.Q)
+        systems = FoldSystems.of(decomposition, problem, folds, alpha)
+        if systems is None:
+            return None
+        left, graph = np.empty_like(systems.first), systems.graph
+        with closing(track(systems.batches, len(systems.batches), "folds")) as bar:
+            for items, root, matrices in bar:
+                left[items] = root @ np.linalg.solve(matrices, systems.first[items])
         read = _read_folds(folds, unscored, graph.n_items)
-        return cls(graph, read, unscored, decomposition.primal, sign, left, second)
+        return cls(graph, read, unscored, decomposition.primal, systems.sign, left, systems.second)
 
     @property
     def by_columns(self) -> bool:
@@ -227,12 +219,38 @@ class FoldResiduals:
         return items, rows
 
 
-def too_small(alpha: float, fold: int) -> InvalidInputError:
-    """Return the error for an alpha that is lost in rounding."""
-    return InvalidInputError(
-        f"alpha={alpha:g} is too small for the residuals of fold {fold} to be computed: it is lost in rounding. "
-        "Use a larger alpha, or scale the features down"
-    )
+@dataclass(frozen=True)
+class FoldSystems:
+    """M as the product ``sign Q' Qᵀ`` of rows, and for folds of one size their items, roots ``C_U`` and ``M_UU``.
+
+    Shapes: first, second (m, s); batches (folds, u), (folds, u, u), (folds, u, u).
+    """
+
+    graph: ScoredQueries
+    first: Float
+    second: Float
+    sign: float
+    batches: list[tuple[Index, Float, Float]]
+
+    @classmethod
+    def of(cls, decomposition: Decomposition, problem: Problem, folds: ItemSets, alpha: float) -> FoldSystems | None:
+        """Form the matrices; None where the primal form loses the digits of a fold."""
+        graph = problem.graph
+        assert isinstance(graph, ScoredQueries)
+        first, second, sign = fold_products(decomposition, alpha)
+        roots, batches = Roots(graph), []
+        for numbers in same_sizes(folds, first.shape[1]):
+            items = folds.items[folds.places(numbers, int(folds.sizes[numbers[0]]))]
+            matrices, pivots = SetSystems(graph, problem.uncompared, items, first, sign, second).matrices()
+            if pivots.min() < PIVOT[decomposition.primal]:
+                if decomposition.primal and graph.n_items <= DIRECT_LIMIT:
+                    return None
+                raise InvalidInputError(
+                    f"alpha={alpha:g} is too small for the residuals of fold {numbers[np.argmin(pivots)]} to be "
+                    "computed: it is lost in rounding. Use a larger alpha, or scale the features down"
+                )
+            batches.append((items, roots.of(items), matrices))
+        return cls(graph, first, second, sign, batches)
 
 
 def fold_products(decomposition: Decomposition, alpha: float) -> tuple[Float, Float, float]:

@@ -51,11 +51,9 @@ from kernelrank.exact_cv.sets import SET_BYTES, SetSystems, settle_ties
 from kernelrank.exact_cv.transduction import (
     BlockMinimum,
     FoldResiduals,
+    FoldSystems,
     Roots,
-    fold_products,
     less_means,
-    same_sizes,
-    too_small,
 )
 from kernelrank.solvers.automatic import DIRECT_LIMIT
 
@@ -142,22 +140,16 @@ def _normal_matrix(
     problem: Problem, decomposition: Decomposition, order: Index, folds: ItemSets, alpha: float
 ) -> Float | None:
     """Return N for one alpha; None where the primal form loses the digits of a fold."""
-    graph = _scored_queries(problem)
-    first, second, sign = fold_products(decomposition, alpha)
+    systems = FoldSystems.of(decomposition, problem, folds, alpha)
+    if systems is None:
+        return None
+    first, second = systems.first, systems.second
     rows = first[order]
     M = rows @ (rows if second is first else second[order]).T
-    roots, T, start, place_of = Roots(graph), np.empty_like(M), 0, np.argsort(order)
-    for numbers in same_sizes(folds, graph.n_items):
-        items = folds.items[folds.places(numbers, int(folds.sizes[numbers[0]]))]
-        systems = SetSystems(graph, problem.uncompared, items, first, sign, second)
-        matrices, pivots = systems.matrices()
-        worst = int(np.argmin(pivots))
-        if pivots[worst] < PIVOT[decomposition.primal]:
-            if decomposition.primal and graph.n_items <= DIRECT_LIMIT:
-                return None
-            raise too_small(alpha, int(numbers[worst]))
-        root, places = roots.of(items), place_of[items]
-        solved = sign * np.linalg.solve(matrices, root.transpose(0, 2, 1)).transpose(0, 2, 1)
+    T, start, place_of = np.empty_like(M), 0, np.argsort(order)
+    for items, root, matrices in systems.batches:
+        places = place_of[items]
+        solved = systems.sign * np.linalg.solve(matrices, root.transpose(0, 2, 1)).transpose(0, 2, 1)
         for own, left, block in zip(places, solved, root, strict=True):
             T[start : start + len(own)] = left @ M[own]
             T[start : start + len(own), own] = block
