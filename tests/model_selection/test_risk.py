@@ -15,6 +15,7 @@ from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.roc import TwoClasses
 from kernelrank.model_selection.calibration import calibration_folds
 from kernelrank.model_selection.risk import on_kernel
+from kernelrank.report import risk_report
 
 SEARCH = kr.RankRLSCV([1.0, 100.0, 1e4])
 
@@ -93,6 +94,12 @@ def test_the_result_in_every_form(estimate):
     assert "<table>" in estimate._repr_html_()
     assert sum(group["n"] for group in facts["groups"]) == 60
     estimate.plot()
+
+
+def test_the_page_tells_how_items_were_held_out(estimate):
+    words = "stratified by the outcome, the items of each group being held out together: in each fold"
+    assert words in risk_report(estimate, grouped=True).html
+    assert words not in risk_report(estimate).html
 
 
 def test_the_positive_class_can_be_named():

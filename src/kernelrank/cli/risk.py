@@ -271,6 +271,7 @@ def _page(
         X=cohort.X,
         classes=(negative, cohort.positive),
         missing={str(name): int(count) for name, count in missing.items() if count},
+        grouped=cohort.groups is not None,
         feature_names=items.column_names,
         title=f"Risk of {cohort.positive} in {items.path}",
         command=command_line(),

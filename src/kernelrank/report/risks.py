@@ -46,6 +46,7 @@ def risk_report(
     X: Any = None,
     classes: tuple[Any, Any] = ("negative", "positive"),
     missing: Mapping[str, int] | None = None,
+    grouped: bool = False,
     feature_names: Labels | None = None,
     title: str | None = None,
     command: str | None = None,
@@ -68,6 +69,8 @@ def risk_report(
         What the two classes are called.
     missing : dict of str to int, optional
         The number of missing cells of each column that has some.
+    grouped : bool, default=False
+        Whether items were held out by groups, such as those of one patient.
     feature_names : sequence of str, optional
         Those of the columns of X.
     title, command, notes
@@ -115,7 +118,7 @@ def risk_report(
         "decision_picture": _decision(estimate),
         "columns": columns,
         "largest": max((abs(row["value"]) for row in columns), default=0.0),
-        "methods": methods_text(estimate, model, X, missing or {}, classes),
+        "methods": methods_text(estimate, model, X, missing or {}, classes, grouped=grouped),
         "parameters": [] if model is None else parameters_of(model),
         "warnings": _warnings(estimate),
         "notes": list(notes),
@@ -245,6 +248,8 @@ def methods_text(
     X: Any,
     missing: Mapping[str, int],
     classes: tuple[Any, Any],
+    *,
+    grouped: bool = False,
 ) -> list[str]:
     """Return how the model was developed and validated, in sentences for the methods section of a paper."""
     m, positive = len(estimate.risks), int(estimate.positive.sum())
@@ -271,10 +276,11 @@ def methods_text(
         f"We developed {learner} for the outcome {classes[1]} (against {classes[0]}){predictors} in "
         f"{counted(m, 'participant')}, {with_commas(positive)} ({100 * positive / m:.1f} %) of them with the outcome. "
         f"{filled}{calibrated}",
-        f"Risks were validated internally by nested {n_folds}-fold cross-validation, stratified by the outcome: in "
-        f"each fold, {tuned}, training and calibration used the other folds only. We report calibration intercept and "
-        "slope, observed over expected events, the Brier score and its scaled form, average precision (area under the "
-        "precision-recall curve), and sensitivity, specificity, predictive values and net benefit at risk thresholds. "
+        f"Risks were validated internally by nested {n_folds}-fold cross-validation, stratified by the outcome"
+        f"{', the items of each group being held out together' if grouped else ''}: in each fold, {tuned}, training "
+        "and calibration used the other folds only. We report calibration intercept and slope, observed over expected "
+        "events, the Brier score and its scaled form, average precision (area under the precision-recall curve), and "
+        "sensitivity, specificity, predictive values and net benefit at risk thresholds. "
         f"The AUC was estimated {HELD_OUT[estimate.auc.method].format(with_commas(estimate.auc.n_pairs)).rstrip('.')}.",
         f"Intervals have a level of {level:.4g} %. Those of the AUC: {estimate.auc.interval.method}. All others: "
         f"{estimate.measures['brier'].interval.method}. The presented model was trained on all participants.",
