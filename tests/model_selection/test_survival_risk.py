@@ -145,7 +145,7 @@ def test_what_is_wrong_is_told():
     X, time, event, _ = cohort()
     with pytest.raises(InvalidInputError, match="horizon="):
         kr.estimate_risk(MODEL, X, time, event=event)
-    with pytest.raises(InvalidInputError, match="under observation after it"):
-        kr.estimate_risk(MODEL, X, time, event=event, horizon=1e9)
+    with pytest.raises(InvalidInputError, match="under observation after it"):  # before anything is trained
+        kr.estimate_risk(object(), X, time, event=event, horizon=1e9)
     with pytest.raises(InvalidInputError, match="are for times"):
         kr.estimate_risk(MODEL, X, event, horizon=1.0)

@@ -67,6 +67,7 @@ def survival_risk(
     lifetimes = Lifetimes.of(y, n_items=m)
     if horizon is None or not np.isfinite(horizon):
         raise InvalidInputError("Expected horizon=, the time up to which risks are predicted, such as horizon=24.")
+    positive, weight = horizon_weights(lifetimes.time, lifetimes.event, horizon, lifetimes.entry)
     codes = None if groups is None else Queries.from_labels(groups, m, name="groups").codes
     procedure = _Procedure(SurvivalRisk(estimator, n_jobs=n_jobs), X, y, lifetimes, codes, horizon, cv, random_state)
     risks, folds = procedure.held_out()
@@ -77,7 +78,6 @@ def survival_risk(
     if interval == "jackknife" or (interval == "auto" and cheap):
         found = procedure.on_halves(thresholds)
     shares, how = shares_of(found, noun)
-    positive, weight = horizon_weights(lifetimes.time, lifetimes.event, horizon, lifetimes.entry)
     counts = int(positive.sum()), int((weight > 0).sum() - positive.sum())
     share = float(weight @ positive) / float(weight.sum())
     intervals = Intervals(confidence, min(counts), codes, shares, how, effects, share)
