@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -163,7 +164,8 @@ class LearningCurve(Result):
         -----
         The interval is that of given scores, with the variance of normal ones.
         """
-        if self.share is None:
+        share = self.share
+        if share is None:
             raise InvalidInputError(
                 "validation_items is for an AUC: the width of other measures depends on their pairs."
             )
@@ -172,17 +174,15 @@ class LearningCurve(Result):
         value = float(self.values[-1]) if auc is None else auc
         if not 0.5 <= value < 1.0:
             raise InvalidInputError(f"Expected an AUC from 0.5 to 1; got {value:.3g}.")
-        least = math.ceil(2.0 / min(self.share, 1.0 - self.share))
-        if validation_half_width(value, self.share, least, self.confidence) <= half_width:
-            return least
-        below, above = least, least
-        while validation_half_width(value, self.share, above, self.confidence) > half_width:
-            below, above = above, 2 * above
-        while above - below > 1:
-            middle = (below + above) // 2
-            narrow = validation_half_width(value, self.share, middle, self.confidence) <= half_width
-            below, above = (below, middle) if narrow else (middle, above)
-        return above
+        least = math.ceil(2.0 / min(share, 1.0 - share))
+
+        def is_enough(n: int) -> bool:
+            return validation_half_width(value, share, n, self.confidence) <= half_width
+
+        above = least
+        while not is_enough(above):
+            above *= 2
+        return least + bisect_left(range(least, above), True, key=is_enough)
 
     def __str__(self) -> str:
         a, _, c = self.law
