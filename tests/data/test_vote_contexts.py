@@ -85,6 +85,9 @@ def test_columns_of_winners_and_losers():
         "2024/5/1 12:00:00 UTC",
         "2024-05-01 14:00:00.000+02:00",
         "Wed, 01 May 2024 12:00:00 +0000",
+        "01.05.2024 12:00",
+        "1 May 2024 12:00:00",
+        "May 1, 2024 12:00",
         "1714564800",
         "1714564800000",
         "1714564800000000",
@@ -98,6 +101,9 @@ def test_times_of_many_forms(word):
 
 def test_times_that_are_numbers_or_nothing():
     assert read_times(["3", "1.5"])[1] is False
+    assert read_times(["20240501", "", "20240502"])[0][[0, 2]].tolist() == [1714521600.0, 1714608000.0]
+    assert read_times(["20240501", "20249901"])[1] is False
+    assert np.isnan(read_times(["05/06/2024"])[0]).all()  # May or June
     assert np.isnan(read_times(["2024-05-01", "soon"])[0]).tolist() == [False, True]
     rounds = "winner,loser,round\na,b,1\nb,c,2\na,c,3\n"
     assert read_pairs(io.StringIO(rounds), time="round", until="3").pairs.tolist() == [[0, 1], [1, 2]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import itertools
@@ -21,6 +22,17 @@ from kernelrank.errors import FileFormatError, InvalidInputError
 
 TIMES = ("time", "timestamp", "tstamp", "date", "datetime", "createdat", "votedat", "day")
 """Names of columns of times, as small letters and digits."""
+
+FORMS = (
+    "%a, %d %b %Y %H:%M:%S %z",
+    *(
+        f"{day}{clock}"
+        for day in ("%d.%m.%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
+        for clock in ("", " %H:%M", " %H:%M:%S")
+    ),
+)
+"""Forms of dates beside those of ISO 8601. 05/06/2024 is none of them: it is read as May or June."""
+
 CovariateColumns: TypeAlias = Mapping[str, tuple[int, int | None] | None]
 """The columns of each covariate: of the two sides, or one that is signed; None for the side itself."""
 
@@ -68,6 +80,9 @@ def read_times(words: Sequence[str]) -> tuple[NDArray[np.float64], bool]:
             values[place] = _seconds(word)
         return values, True
     size = float(np.nanmax(np.abs(values), initial=0.0))
+    if all(re.fullmatch(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])|", word) for word in words) and size:
+        values[:] = [_seconds(word) for word in words]  # 20240531
+        return values, True
     if size < 1e8:
         return values, False
     return values / 1000.0 ** max(0, int(np.floor((np.log10(size) - 8.0) / 3.0))), True
@@ -79,13 +94,16 @@ def _seconds(word: str) -> float:
     text = f"{text}-01" if re.fullmatch(r"\d{4}-\d\d?", text) else text
     text = re.sub(r"\s*UTC$", "+00:00", re.sub(r"^(\d{4})-(\d)(?=-)", r"\1-0\2", text))
     text = re.sub(r"^(\d{4}-\d\d)-(\d)(?!\d)", r"\1-0\2", text)
-    for read in (datetime.fromisoformat, lambda text: datetime.strptime(text, "%a, %d %b %Y %H:%M:%S %z")):
-        try:
-            found = read(text)
-        except ValueError:
-            continue
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    with contextlib.suppress(ValueError):
+        return _in_utc(datetime.fromisoformat(text))
+    for form in FORMS:
+        with contextlib.suppress(ValueError):
+            return _in_utc(datetime.strptime(text, form))
     return np.nan
+
+
+def _in_utc(found: datetime) -> float:
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def in_period(

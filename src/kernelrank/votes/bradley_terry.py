@@ -208,6 +208,7 @@ class VoteLearner(Ranker, ScorePosterior):
         features = self._features(X)
         check_range(features, [votes.graph(votes.total)])
         if self.relation == "reciprocal":
+            assert features.columns is not None
             features = MatchUps(features.columns, votes)
             votes = features.votes
         unknowns = Unknowns(
