@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
@@ -120,3 +121,15 @@ def test_average_precision_intervals_of_one_list_cover():
         y = rng.random(100) < 0.3
         hits += truth in MeanAveragePrecision()(y.astype(float), rng.standard_normal(100) + y).interval()
     assert hits / 300 > 0.91
+
+
+@pytest.mark.parametrize(("value", "variance", "ratio"), [(0.7, 0.004, 0.0), (0.999, 1e-8, 0.05), (1.0, 0.0, 0.0)])
+def test_the_ends_of_a_share_solve_the_equation_of_its_score_and_say_something_near_one(value, variance, ratio):
+    n = 20
+    low, high = Effects(value, np.zeros(60), share=True).ends(variance, n, 0.95, ratio)
+    least = 0.5 / n if variance <= (1.0 / (n * (n + 1.0))) ** 2 else 0.0
+    r = max(ratio, least, variance / (value * (1.0 - value)) if value < 1.0 else 0.0)
+    q = stats.t(n - 1).ppf(0.975)
+    for t in (low, high):
+        assert (value - t) ** 2 == pytest.approx(q**2 * r * t * (1.0 - t), abs=1e-12)
+    assert 0.4 < low < value <= high <= 1.0

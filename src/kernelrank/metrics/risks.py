@@ -12,9 +12,10 @@ With y of 1 for the positive class and 0 for the other, and risks p of m items:
 
 The *effect* of an item is the derivative of a measure by the weight of that item, over which all effects add up to
 zero. The variance of a measure over items drawn anew is ``n / (n - 1)`` times the sum of the squares of n effects;
-dependent items are first added up by group: for the AUC this would be DeLong's variance. The intervals of shares are
-on the log-odds, with Student's quantile for one item less than the smaller class; so that they have a width where all
-items are in the right order, the standard error is at least that of one pair in the wrong order, ``1 / (n (n + 1))``.
+dependent items are first added up by group: for the AUC this would be DeLong's variance. The intervals of shares are of
+score type, with Student's quantile q for one item less than the smaller class: all t with ``(v - t)² ≤ q² r t (1 - t)``
+for a value v with the variance ``r v (1 - v)``. Where that variance is less than that of one pair in the wrong order,
+``1 / (n (n + 1))²``, r is at least that of a share of 2 n items.
 
 References
 ----------
@@ -58,19 +59,25 @@ class Effects:
         n = len(sums)
         return n / (n - 1) * float(sums @ sums) if n > 1 else np.inf
 
-    def ends(self, variance: float, n: int, confidence: float) -> tuple[float, float]:
-        """Return the ends of an interval, for a variance and n items, or groups, of the smaller class."""
+    def ends(self, variance: float, n: int, confidence: float, ratio: float = 0.0) -> tuple[float, float]:
+        """Return the ends of an interval, for a variance and n items, or groups, of the smaller class.
+
+        ratio: The least r of a share.
+        """
         if not np.isfinite(self.value):
             return np.nan, np.nan
         q = float(stdtrit(max(1, n - 1), (1.0 + confidence) / 2.0))
         if not self.share:
             half = q * float(np.sqrt(variance))
             return self.value - half, self.value + half
-        least = 1.0 / (n * (n + 1.0))
-        value = min(max(self.value, least / 2.0), 1.0 - least / 2.0)
-        half = q * float(np.sqrt(variance + least**2)) / (value * (1.0 - value))
-        low, high = (float(expit(logit(value) + side * half)) for side in (-1.0, 1.0))
-        return min(low, self.value), max(high, self.value)
+        spread = self.value * (1.0 - self.value)
+        if variance <= 1.0 / (n * (n + 1.0)) ** 2:
+            ratio = max(ratio, 0.5 / n)
+        if spread > 0.0:
+            ratio = max(ratio, variance / spread)
+        s = q * q * ratio
+        middle, half = self.value + s / 2.0, float(np.sqrt(s * (spread + s / 4.0)))
+        return min(max(0.0, (middle - half) / (1.0 + s)), self.value), max((middle + half) / (1.0 + s), self.value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -404,8 +404,12 @@ def on_kernel(model: Any, X: Any) -> tuple[Any, Any]:
 Key = tuple[str, float | None]
 """A measure, and its threshold if it has one."""
 
-Shares = dict[Key, tuple[float, float]]
-"""What training adds to the variance of each measure, as a share of it, and the least variance for given risks."""
+Shares = dict[Key, tuple[float, float, float]]
+"""What training adds to the variance of each measure, as a share of it; the least variance for given risks, as a number
+and, for a measure t between 0 and 1, over t (1 - t)."""
+
+BOUNDS = {"brier": (0.0, 1.0), "scaled_brier": (-np.inf, 1.0), "observed_expected": (0.0, np.inf)}
+"""Between what a measure must lie."""
 
 OF_LINES = ("calibration_intercept", "calibration_slope", "observed_expected")
 """Measures whose variance on halves says little: a line through equal risks has any slope."""
@@ -457,7 +461,7 @@ class Procedure:
             return shares_of([], noun)
         if not enough:
             how = f"allows for other {noun} being scored, and by a rule of thumb for others being trained on"
-            return dict.fromkeys(keys, (FEW, 0.0)), f"{how}, as a class has fewer than 8: may be too narrow"
+            return dict.fromkeys(keys, (FEW, 0.0, 0.0)), f"{how}, as a class has fewer than 8: may be too narrow"
         task = Task(self.model if ranker is None else settled(ranker, self.X), self.X, self.classes, self.groups)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EdgeOfGridWarning)
@@ -483,9 +487,10 @@ def shares_of(found: list[dict[Key, tuple[float, float]]], noun: str) -> tuple[S
     for key in found[0]:
         known = [one[key] for one in found if key in one and np.isfinite(one[key][0])]
         if len(known) > SPLITS:
-            values, scored = zip(*known, strict=True)
+            values, scored = np.array(known).T
             least = 0.0 if key[0] in OF_LINES else 0.5 * float(np.mean(scored))
-            shares[key] = trained_share(list(values), list(scored), 0.5), least
+            spread = float(np.mean(values * (1.0 - values)))
+            shares[key] = trained_share(list(values), list(scored), 0.5), least, least / spread if spread > 0.0 else 0.0
     return shares, f"allows for other {noun} being scored, trained on and used for all choices"
 
 
@@ -528,14 +533,18 @@ class Intervals:
     def estimate(self, key: Key) -> Estimate:
         """Return a measure with its interval."""
         found = self.effects[key]
-        trained, least = (0.0, 0.0) if key[0] == "treat_all" else self.shares.get(key, (0.0, 0.0))
+        nothing = (0.0, 0.0, 0.0)
+        trained, least, ratio = nothing if key[0] == "treat_all" else self.shares.get(key, nothing)
         if key[0] in ("brier", "scaled_brier"):
             unit = self.share * (1.0 - self.share) if key[0] == "brier" else 1.0
             n = len(found.effects) if self.groups is None else int(self.groups.max()) + 1
             least = max(least, (2.0 * unit / n) ** 2)
-        variance = max(least, found.variance(self.groups)) * (1.0 + trained * self._left(key[0]))
-        ends = found.ends(variance, self.n_units, self.confidence)
-        return Estimate(found.value, Interval(*ends, self.confidence, self.how))
+        factor = 1.0 + trained * self._left(key[0])
+        variance = max(0.0 if found.share else least, found.variance(self.groups)) * factor
+        low, high = found.ends(variance, self.n_units, self.confidence, ratio * factor)
+        lowest, highest = BOUNDS.get(key[0], (-np.inf, np.inf))
+        ends = Interval(max(low, lowest), min(high, highest), self.confidence, self.how)
+        return Estimate(found.value, ends)
 
     def _left(self, name: str) -> float:
         """Return g: how much of what training adds on halves is left with all items."""
@@ -548,10 +557,10 @@ class Intervals:
     def _bands(self, found: Sequence[Effects], name: str, at: Float) -> Float:
         """Return the lower and the upper ends of the intervals at the points of a curve, shape (2, points)."""
         own = {key[1]: value for key, value in self.shares.items() if key[0] == name}
-        shares = [share for share, _ in own.values()]
+        shares = [share for share, _, _ in own.values()]
         least = np.zeros(len(at))
         if own and None not in own:
-            least = np.interp(at, [t for t in own if t is not None], [value for _, value in own.values()])
+            least = np.interp(at, [t for t in own if t is not None], [value for _, value, _ in own.values()])
         factor = 1.0 + (float(np.mean(shares)) if shares else 0.0) * self._left(name)
         variances = np.maximum(least, [one.variance(self.groups) for one in found]) * factor
         ends = [
