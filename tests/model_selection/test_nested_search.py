@@ -117,6 +117,20 @@ def tiny_problem(seed):
     return RankRLSCV(8.0 ** np.arange(-6, 4), **options, **kernel_options.get(kernel, {})), X, y
 
 
+def test_indicators_of_rare_levels_need_no_refits():
+    # Two items alone have a level: without both its direction is lost, and the determinant of their pair is tiny.
+    rng = np.random.default_rng(0)
+    codes = rng.choice(6, size=(60, 10), p=[0.4, 0.3, 0.2, 0.04, 0.03, 0.03])
+    X = (codes[:, :, None] == np.arange(6)).reshape(60, -1).astype(float)
+    y = np.arange(60) % 2.0
+    nested = NestedSearch(RankRLSCV(), X, y)
+    held = [[a, b] for a in range(0, 60, 12) for b in range(1, 60, 6)]
+    values = nested.values(ItemSets.of(held, 60))
+    assert not np.isnan(values).any()
+    _, best = oracle.refit_without(nested.search, X, y, np.array(held[7]))
+    assert nested.kernels[0].alphas[first_of_best(values[7])] == pytest.approx(best["alpha"])
+
+
 @pytest.mark.parametrize("first", range(0, 120, 20))
 @pytest.mark.filterwarnings("ignore::kernelrank.errors.LostDigitsWarning")
 def test_tiny_problems_with_ties_choose_the_alpha_of_refits(first):

@@ -125,11 +125,13 @@ def _agreements(
         return found
     W, gamma, rest, pivots = _corrections(Gamma, e, sets)
     H = Gamma if u <= 2 else np.empty((m, m))
-    # Rounding of what leaves Γ with the set; and of the matrix that Γ is the inverse of.
-    noise = EPSILON * (32.0 / pivots + 8.0 * trace * np.diagonal(Gamma).max()) * float(y[0] - y[-1])
+    # Rounding of what leaves Γ with the set; and of the matrix that Γ is the inverse of, which moves scores, but leaves
+    # Γ an inverse, so that a small determinant does not make it larger.
+    span = EPSILON * float(y[0] - y[-1])
+    noise, blur = 32.0 * span / pivots, 8.0 * span * trace * float(np.diagonal(Gamma).max())
     data = Gamma, y, end, duplicate_of, sets, W, gamma, rest, H
     # What is less than 1e-14 beside the true difference is rounding, too.
-    _count_agreements(*data, max(float(tie_share(trace / lam, m)), 1e-14), noise, *found)
+    _count_agreements(*data, max(float(tie_share(trace / lam, m)), 1e-14), noise, blur, *found)
     found[:, pivots < PIVOT[False]] = np.nan
     return found
 
@@ -175,13 +177,15 @@ def _count_agreements(
     H: Float,
     tie: float,
     noise_of: Float,
+    blur: float,
     found: Float,
     doubt: Float,
 ) -> None:
     """Fill in what `_agreements` returns, from what `_corrections` does; H gets all corrections but the last two.
 
     A pair may count otherwise (`doubt`) if its difference is about as large as what makes a tie, which other forms
-    measure a little differently, or smaller than its own rounding, noise times the entries of Γ, while that is larger.
+    measure a little differently, or smaller than its own rounding while that is larger: noise times the entries of Γ,
+    and blur.
     """
     m, u, n_corrections, diagonal = Gamma.shape[0], sets.shape[1], W_of.shape[1], np.diag(Gamma).copy()
     for number in range(sets.shape[0]):
@@ -208,7 +212,7 @@ def _count_agreements(
                 missed = (below[b] + g_ab) * e_a - (g_ab + gamma_a) * e_b[b]
                 truth = (y_a - y_b[b]) * determinant
                 difference, least = truth - missed, tie * abs(truth)
-                rounding = noise * (diagonal[a] * below[b] + gamma_a * size[b])
+                rounding = noise * (diagonal[a] * below[b] + gamma_a * size[b]) + blur * determinant
                 unsure = (abs(difference) > 0.5 * least) | (rounding > least)
                 doubtful += int(unsure & (abs(difference) <= max(rounding, 2.0 * least)))
                 right += int(difference > least) - int(difference < -least)
@@ -223,7 +227,7 @@ def _count_agreements(
                 missed = (below[b] + g_ab) * e_a - (g_ab + gamma_a) * e_b[b]
                 truth = (y_a - y_b[b]) * determinant
                 difference, least = truth - missed, tie * abs(truth)
-                rounding = noise * (diagonal[a] * below[b] + gamma_a * size[b])
+                rounding = noise * (diagonal[a] * below[b] + gamma_a * size[b]) + blur * determinant
                 unsure = (abs(difference) > 0.5 * least) | (rounding > least)
                 doubtful -= int(unsure & (abs(difference) <= max(rounding, 2.0 * least)))
                 total -= int(difference > least) - int(difference < -least)
