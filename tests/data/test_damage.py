@@ -17,7 +17,7 @@ DAMAGES = [(format, damage) for format in FORMATS for damage in damages(format)]
 WHOLE = (
     "the file is empty|the file has no|the compressed data is damaged|(?:not|got) a Parquet file|looks? like|"
     "expected JSON|could each be the |a zip file, as Excel|a JSON file: |Parquet files are compressed inside|"
-    "there is no column|[0-9,]+ invalid votes: [0-9]"
+    "there is no column|[0-9,]+ invalid votes: [0-9]|: save it as CSV"
 )
 
 

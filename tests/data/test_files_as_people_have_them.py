@@ -285,6 +285,10 @@ def test_numbers_beside_numbers_as_text(tmp_path, kind):
             "an Excel file of the old format: save it as .xlsx or CSV",
         ),
         ("table.dat", b"PK\x03\x04 sheet", r"an Excel file is called \.xlsx"),
+        ("table.arff", b"% a cohort\n\n@Relation x\n@attribute a numeric\n", "a file of Weka .ARFF.: save it as CSV"),
+        ("table.sav", b"$FL2@(#) SPSS DATA FILE\0", "a file of SPSS: save it as CSV"),
+        ("table.xls", b"<html><table>", "HTML or XML, or a file of Stata: save it as CSV"),
+        ("table.feather", b"ARROW1\0\0", "a file of arrays .Feather, HDF5 or NumPy.: save it as CSV"),
     ],
 )
 def test_other_files_are_refused(tmp_path, name, data, message):
@@ -356,5 +360,5 @@ def test_a_similarity_as_published(tmp_path, kind):
 
 
 def test_there_are_forty():
-    encodings, refused, others = 8, 3, 5  # others: votes, nested votes, scores, units of a model, a similarity
+    encodings, refused, others = 8, 7, 5  # others: votes, nested votes, scores, units of a model, a similarity
     assert len(CASES) + encodings + refused + others >= 40

@@ -899,7 +899,10 @@ def _parquet_text(source: Any) -> bytes:
     rewind(source)
     buffer = io.BytesIO()
     try:
-        arrow_csv.write_csv(parquet.read_table(source), buffer)
+        table = parquet.read_table(source)
+        if not table.num_columns:
+            raise FileFormatError("there is no Parquet file with columns in the folder", source_name(source))
+        arrow_csv.write_csv(table, buffer)
     except pyarrow.ArrowException as error:
         raise FileFormatError(f"the table cannot be read: {error}", source_name(source)) from None
     return buffer.getvalue()

@@ -310,6 +310,21 @@ SUFFIXES: dict[str, FileFormat] = {
 OTHER_NAMES: dict[str, FileFormat] = {"letor": "svmlight", "libsvm": "svmlight"}
 
 
+CONVERT = ": save it as CSV, TSV, Parquet or Excel"
+FOREIGN = {
+    rb"PK\x03\x04": "a zip file, as Excel sheets and models are: expected SVMlight, CSV, TSV or Parquet "
+    "(an Excel file is called .xlsx)",
+    rb"\xd0\xcf\x11\xe0": "an Excel file of the old format: save it as .xlsx or CSV",
+    rb"\s*(?:\{|\[\s*\{)": "a JSON file: expected CSV, TSV, Parquet or Excel; "
+    "pandas.json_normalize and to_csv convert it",
+    rb"(?:\s|%[^\n]*\n)*@relation": f"a file of Weka (ARFF){CONVERT}",
+    rb"\s*<": f"HTML or XML, or a file of Stata{CONVERT}",
+    rb"\$FL[23]": f"a file of SPSS{CONVERT}",
+    rb"ARROW1|\x89HDF|\x93NUMPY": f"a file of arrays (Feather, HDF5 or NumPy){CONVERT}",
+}
+"""How files begin that are not read, and what to do with them."""
+
+
 def compression_suffix(path: str | os.PathLike[str]) -> str:
     """Return the suffix that says how a file is compressed, or nothing."""
     suffix = Path(path).suffix.lower()
@@ -339,16 +354,11 @@ def file_format(source: Source, format: str | None = None, *, sniff: bool = True
         known = ", ".join(get_args(FileFormat))
         raise InvalidInputError(f"{source}: unknown file suffix: give format as one of {known}")
     start = first_bytes(source)
-    if start.startswith(b"PK\x03\x04"):
-        message = "a zip file, as Excel sheets and models are: expected SVMlight, CSV, TSV or Parquet"
-        raise FileFormatError(f"{message} (an Excel file is called .xlsx)", source_name(source))
     if encoding := utf16_of(start):
         start = start.decode(encoding, "ignore").encode()
-    if start.lstrip().startswith((b"{", b"[{")):
-        message = "a JSON file: expected CSV, TSV, Parquet or Excel; pandas.json_normalize and to_csv convert it"
-        raise FileFormatError(message, source_name(source))
-    if start.startswith(b"\xd0\xcf\x11\xe0"):
-        raise FileFormatError("an Excel file of the old format: save it as .xlsx or CSV", source_name(source))
+    for beginning, message in FOREIGN.items():
+        if re.match(beginning, start, re.IGNORECASE):
+            raise FileFormatError(message, source_name(source))
     return _looks_like(start)
 
 
