@@ -83,7 +83,11 @@ CASES = {
         error="column 'a'.*'n.b.' is not a number; leave the column out with exclude, or name the word in missing_val",
     ),
     "missing as spreadsheets write it": Table(
-        ["y|a", "1|30", "0|#N/A", "1|50", "0|n/a"], ("a",), [30, 40, 50, 40], note="the median of their column ('a' 2)"
+        ["y|a", "1|30", "0|#N/A", "1|50", "0|#DIV/0!", "1|#NV", "0|n/a"],
+        ("a",),
+        [30, 40, 50, 40, 40, 40],
+        (1, 0, 1, 0, 1, 0),
+        note="the median of their column ('a' 4)",
     ),
     "a code that nobody named": Table(
         ["y|a", "1|30", "0|-9", "1|50", "0|41"], ("a",), [30, -9, 50, 41], note="say --missing-values -9"

@@ -21,8 +21,11 @@ from kernelrank.errors import FileFormatError, InvalidInputError
 if TYPE_CHECKING:
     import pyarrow
 
-MISSING_WORDS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "?", "."})
-"""Words for a missing cell, in small letters."""
+MISSING_WORDS = frozenset({
+    "", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "?", ".",
+    "#nv", "#div/0!", "#value!", "#wert!", "#num!", "#zahl!",
+})  # fmt: skip
+"""Words for a missing cell, in small letters; the last ones are what a spreadsheet cannot compute."""
 
 
 def is_missing(word: str) -> bool:
