@@ -361,12 +361,11 @@ class VoteProblem:
         votes: Votes,
         unknowns: Unknowns,
         judge_alpha: float,
-        loss: Callable[[Votes, Float, float | None], VoteLoss] = vote_loss,
     ) -> None:
         if features.columns is None:
             raise TypeError("the likelihood of votes is maximised over columns: map the kernel first")
         self.features: ColumnFeatures = features.columns
-        self.votes, self.unknowns, self.judge_alpha, self.loss = votes, unknowns, judge_alpha, loss
+        self.votes, self.unknowns, self.judge_alpha = votes, unknowns, judge_alpha
 
     @property
     def size(self) -> int:
@@ -399,7 +398,7 @@ class VoteProblem:
             eta = d + votes.side * shift
         if votes.covariates is not None and unknowns.n_covariates:
             eta = eta + votes.covariates @ effects[unknowns.covariates]
-        loss = self.loss(votes, eta, unknowns.theta(effects))
+        loss = vote_loss(votes, eta, unknowns.theta(effects))
         items = votes.item_sums(scale * loss.gradient)
         rows = self._effect_rows(slope * d)
         effect = np.zeros(unknowns.size)

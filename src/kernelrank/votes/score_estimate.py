@@ -165,19 +165,16 @@ def scores_at(model: VoteModel, features: ColumnFeatures, votes: Votes, alpha: f
     alpha: The penalty of each squared coefficient.
     """
     p = features.n_columns
-    if isinstance(model, DavidsonVotes):
-        unknowns = Unknowns(davidson=True, light=min(LIGHT, alpha))
-        solution = VoteNewton().solve(VoteProblem(features, votes, unknowns, 1.0), alpha)
-        mean, theta = solution.unknowns[1:, 0], float(solution.effects[-1])
-        curvature = vote_loss(votes, votes.differences(features.multiply(mean)), theta).curvature
-        return ScoreEstimate(mean, curvature, np.full(p, 2.0 * alpha), np.zeros((p, 0)), DavidsonVotes(np.exp(theta)))
     if isinstance(model, LogisticVotes):
-        mean = VoteNewton().solve(VoteProblem(features, votes, Unknowns(), 1.0), alpha).unknowns[:, 0]
+        davidson = isinstance(model, DavidsonVotes)
+        unknowns = Unknowns(davidson=davidson, light=min(LIGHT, alpha))
+        solution = VoteNewton().solve(VoteProblem(features, votes, unknowns, 1.0), alpha)
+        mean, theta = solution.unknowns[unknowns.size :, 0], unknowns.theta(solution.effects)
         d = votes.differences(features.multiply(mean))
-        curvature, with_ties = vote_loss(votes, d).curvature, LogisticVotes().fitted(votes, d, 0.0)
-        if with_ties.tie_odds:
-            curvature = curvature * with_ties.worth(decided_probability(d))
-        return ScoreEstimate(mean, curvature, np.full(p, 2.0 * alpha), np.zeros((p, 0)), with_ties)
+        curvature = vote_loss(votes, d, theta).curvature
+        fitted = LogisticVotes().fitted(votes, d, 0.0) if theta is None else DavidsonVotes(np.exp(theta))
+        curvature = curvature * fitted.worth(decided_probability(d))
+        return ScoreEstimate(mean, curvature, np.full(p, 2.0 * alpha), np.zeros((p, 0)), fitted)
     unit = SquaredVotes()
     precision, _, mean = _newton_step(
         unit, features, votes, np.zeros(p), np.zeros(len(votes.pairs)), np.full(p, alpha), seed
