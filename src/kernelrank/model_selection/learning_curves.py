@@ -316,7 +316,7 @@ def learning_curve(
         return verbosely(learning_curve, locals())
     check_confidence(confidence)
     y = event_times(y, event)
-    data = _Data.of(estimator, X, y, qid, groups, pos_label, n_jobs)
+    data = _CurveData.of(estimator, X, y, qid, groups, pos_label, n_jobs)
     n_units = int(data.units.max()) + 1
     chosen = _sizes(sizes, n_units)
     random = check_random_state(random_state)
@@ -408,7 +408,7 @@ def _inverse(laws: Float, value: float) -> Float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Data:
+class _CurveData:
     """Items, and how a subset of them is estimated."""
 
     estimator: Any
@@ -420,7 +420,9 @@ class _Data:
     n_jobs: int | None
 
     @classmethod
-    def of(cls, estimator: Any, X: Any, y: Any, qid: Any, groups: Any, pos_label: Any, n_jobs: int | None) -> _Data:
+    def of(
+        cls, estimator: Any, X: Any, y: Any, qid: Any, groups: Any, pos_label: Any, n_jobs: int | None
+    ) -> _CurveData:
         """Read what is compared: times, queries or two classes."""
         m = num_samples(X)
         codes = None if qid is None else Queries.from_labels(qid, m).codes
