@@ -20,7 +20,8 @@ least half of its mean on the halves. And a line that is fitted without any sign
 ``χ²₂ / m``, whose standard deviation 2 / m is the least of that measure, and with ``o (1 - o)`` as factor of the Brier
 score.
 
-``benchmarks/risk_intervals_cover.py`` measures how often the intervals hold the truth.
+``benchmarks/risk_intervals_cover.py`` measures how often the intervals hold the truth: about 95 % on average; those of
+the scaled Brier score are too narrow for 60 items with a clear signal, and those of the slope too wide.
 """
 
 from __future__ import annotations
