@@ -139,7 +139,8 @@ class EnteredTimes(ScoredComparisons, FactorisedComparisons):
 
     def diagonal(self) -> Float:
         """Return ``q w_i (e_i R_i + E_i)``."""
-        return np.maximum(self._factor * (self._edge * self._R + self._E), 0.0)
+        found: Float = np.maximum(self._factor * (self._edge * self._R + self._E), 0.0)
+        return found
 
     def target(self) -> Float:
         """Return ``M N``: each item gains the weight of the events before it, and loses that of its partners."""
@@ -164,7 +165,7 @@ class EnteredTimes(ScoredComparisons, FactorisedComparisons):
             if is_sparse(Phi):
                 total[:, columns] = Phi.T @ self.apply(Phi[:, columns].toarray())
                 continue
-            product = self.apply(Phi[:, columns])
+            product = self.apply(np.asarray(Phi[:, columns], dtype=np.float64))
             for rows in row_slices(Phi):
                 total[:, columns] += (Phi[rows] - centre).T @ product[rows]
         return (total + total.T) / 2.0
