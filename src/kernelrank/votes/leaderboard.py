@@ -534,14 +534,8 @@ class RankedItems(DocumentationLink, BaseEstimator):
         of_others = self.times_ is None and self.categories_ is None and self.machines_ is None
         found = judge_agreement(self.posterior, judged, self.judge_offsets_, of_others=of_others)
         order = np.lexsort([found.agreement - found.expected, found.pvalue])
-        columns = {
-            "judge": self.judges_,
-            "votes": _counts(found.votes),
-            "agreement": found.agreement,
-            "expected": found.expected,
-            "pvalue": found.pvalue,
-            "flagged": found.flagged,
-        }
+        columns = {"judge": self.judges_, "votes": _counts(found.votes)}
+        columns |= {name: getattr(found, name) for name in ("agreement", "expected", "pvalue", "flagged")}
         return to_frame({name: values[order] for name, values in columns.items()})
 
 
@@ -605,10 +599,8 @@ class Leaderboard(RankedItems):
         no such number.
     notes_ : list of str
         Sentences on what the votes do not determine.
-    n_votes_ : int
-        The number of votes between different items; of rankings the sum of their weights, if it is a whole number.
-    ranked_ : bool
-        Whether these are rankings.
+    n_votes_, ranked_ : int, bool
+        The number of votes between different items, or of rankings, and whether these are rankings.
     judges_ : ndarray, shape (n_judges,), or None
         The labels of the judges.
     pairs_, counts_ : ndarray, shapes (k, 2) and (3, k)
@@ -961,9 +953,8 @@ class Leaderboard(RankedItems):
             assert ballots.slice_of is not None
             weight = np.ones(len(ballots.pairs)) if ballots.weight is None else ballots.weight
             self.machines_, self.machine_worth_ = ballots.machines, found.worth
-            self.machine_votes_ = np.asarray(
-                np.bincount(ballots.slice_of, weight, len(ballots.machines) + 1)[1:], np.float64
-            )
+            votes_of = np.bincount(ballots.slice_of, weight, len(ballots.machines) + 1)
+            self.machine_votes_ = votes_of[1:].astype(np.float64)
         if ballots.rms is not None:
             self.covariate_names_, self.covariate_effects_ = ballots.names, found.effects / ballots.rms
             self.covariate_covariance_ = found.effects_covariance / np.outer(ballots.rms, ballots.rms)
