@@ -561,8 +561,8 @@ class MetricRankRLSCV(MetricSearch, Ranker):
     round_ : int
         The round that was chosen; zero if the columns are only standardised.
     best_score_ : float
-        Its cross-fitted score: a maximum over candidates, .61 for 100 items of noise, whose AUC is .5. For an estimate to
-        publish, `estimate_auc` and `leave_query_out` refit all of this without what they hold out.
+        Its cross-fitted score: a maximum over candidates, .61 for 100 items of noise, whose AUC is .5. For an estimate
+        to publish, `estimate_auc` and `leave_query_out` refit all of this without what they hold out.
     best_params_ : dict
         Alpha, kernel, gamma and round.
     cv_results_ : dict
