@@ -216,8 +216,8 @@ SIGNATURES = {
     "data.preferences_from_clicks": "(query, rank, clicked, *, propensity=None)",
     "metrics.Concordance": "(weighting='harrell', tau=None)",
     "BradleyTerry": "(alpha=1.0, *, kernel='linear', gamma=None, degree=3, coef0=1.0, kernel_params=None, metric=None, "
-    "relation=None, ties='half', side_bias=False, judge_effect=None, judge_alpha=0.5, basis=None, solver='auto', tol=1e-08, "
-    "max_iter=100, random_state=None, verbose=False)",
+    "relation=None, ties='half', side_bias=False, judge_effect=None, judge_alpha=0.5, basis=None, solver='auto', "
+    "tol=1e-08, max_iter=100, random_state=None, verbose=False)",
     "BradleyTerry.fit": "(self, X, y, *, qid=None, sample_weight=None)",
     "BradleyTerry.fit_pairs": "(self, X, pairs, *, tie=None, weight=None, side=None, judge=None, covariates=None)",
     "BradleyTerry.fit_path": "(self, X, y, alphas, *, qid=None, sample_weight=None)",
