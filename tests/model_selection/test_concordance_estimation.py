@@ -8,7 +8,8 @@ import pytest
 from kernelrank.base.labels import event_times
 from kernelrank.data import make_ranking
 from kernelrank.errors import InvalidInputError
-from kernelrank.model_selection import RLSCV, RankRLSCV, estimate_concordance, leave_query_out
+from kernelrank.estimators import RankRLS
+from kernelrank.model_selection import RLSCV, MetricRankRLSCV, RankRLSCV, estimate_concordance, leave_query_out
 from kernelrank.model_selection.holdout import holdout
 from tests.oracles import nested_search, survival
 
@@ -117,3 +118,14 @@ def test_whole_numbers_tie_and_rounding_orders_nothing(seed, alphas):
     np.testing.assert_allclose(found.scores - scores, 0.0, atol=1e-7 * np.abs(scores).max())
     expected, _ = survival.concordance(time, event, scores.round(9), strata=centre)
     assert found.concordance == pytest.approx(expected)
+
+
+def test_a_learner_that_refits_all_it_chooses_is_not_repeated_on_halves_unless_asked():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 2))
+    time = np.exp(X[:, 0]) * rng.exponential(1.0, 40)
+    search = MetricRankRLSCV([1.0], cv=2, rounds=1)
+    found = estimate_concordance(search, X, time, event=np.ones(40), cv=2)
+    components = estimate_concordance(search, X, time, event=np.ones(40), cv=2, interval="components")
+    assert found.interval == components.interval
+    assert estimate_concordance(RankRLS(), X, time, event=np.ones(40)).interval.method.endswith("included")

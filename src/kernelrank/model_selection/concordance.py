@@ -138,7 +138,7 @@ def estimate_concordance(
     interval : {"auto", "components", "jackknife"}, default="auto"
         What the interval is computed from: the held-out scores alone, or also the delete-half jackknife, which repeats
         the estimate on 20 random halves of the items (`kernelrank.model_selection.auc_halves`). "auto" takes the
-        jackknife for the learners of kernelrank and up to 1,000 items.
+        jackknife up to 1,000 items for the learners of kernelrank whose alpha is given or chosen without refits.
     n_jobs : int, optional
     random_state : int or RandomState, default=0
         Random seed for shuffling the folds.
@@ -179,7 +179,7 @@ def estimate_concordance(
     options = {"cv": cv, "n_jobs": n_jobs, "random_state": random_state}
     data = _Data(X, y, Queries.from_labels(qid, m).codes if qid is not None else None, labels, sample_weight)
     result, scores, folds = _held_out(estimator, data, **options)
-    if interval == "components" or (interval == "auto" and (m > 1_000 or not isinstance(estimator, KernelLearner))):
+    if interval == "components" or (interval == "auto" and (m > 1_000 or not _repeats_quickly(estimator))):
         return ConcordanceEstimate(result, result.interval(confidence, groups=labels), scores, folds, lifetimes)
     variance, degrees, units = result._variance(labels)
     values, scored = [], []
@@ -223,6 +223,11 @@ def random_halves(groups: Index | None, m: int) -> Iterator[Index]:
     for _ in range(HALVES // 2):
         first = np.isin(units, random.permutation(size)[: (size + 1) // 2])
         yield from (np.flatnonzero(first), np.flatnonzero(~first))
+
+
+def _repeats_quickly(estimator: Any) -> bool:
+    """Whether alpha is given or chosen without refits: learnt metrics and sums of kernels refit all they choose."""
+    return isinstance(estimator, AlphaSearch) or (isinstance(estimator, KernelLearner) and hasattr(estimator, "alpha"))
 
 
 def chosen_learner(estimator: Any, X: Any, y: Any, **fit_arguments: Any) -> Any:
