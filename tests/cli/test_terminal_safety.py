@@ -100,7 +100,7 @@ def test_warnings_become_notes(run, monkeypatch, ranking):
         warnings.warn(f"of {EVIL}", UserWarning, stacklevel=1)
         raise ValueError(EVIL)
 
-    monkeypatch.setattr("kernelrank.data.read_items", warn)
+    monkeypatch.setattr("kernelrank.data.write_items", warn)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         ended = assert_harmless(run("convert", "train.txt", "a.csv", code=1))
