@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, brier_score_loss
@@ -14,7 +15,7 @@ import kernelrank as kr
 from kernelrank.errors import InvalidInputError
 from kernelrank.metrics.roc import TwoClasses
 from kernelrank.model_selection.calibration import calibration_folds
-from kernelrank.model_selection.risk import on_kernel
+from kernelrank.model_selection.risk import Intervals, all_effects, on_kernel
 from kernelrank.report import risk_report
 
 SEARCH = kr.RankRLSCV([1.0, 100.0, 1e4])
@@ -155,3 +156,19 @@ def test_brier_scores_vary_at_least_as_a_line_through_nothing():
     value = found.measures["brier"].value
     least = 2.0452 * np.hypot(2 * 0.25 / 60, 1 / (30 * 31)) / (value * (1 - value))
     assert q - np.log(value / (1 - value)) >= least - 1e-4
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_risks_that_are_all_equal_do_not_exclude_a_model_that_is_somewhat_better(share):
+    positive = np.arange(60) < 60 * share
+    effects = all_effects(np.full(60, share), positive, [0.5])
+    intervals = Intervals(0.95, int(60 * share), None, {("scaled_brier", None): (1.5, 0.0, 0.0)}, "", effects, share)
+    found = intervals.estimate(("scaled_brier", None))
+    assert found.value == pytest.approx(0.0)
+    t = found.interval.high
+    q = stats.t(60 * share - 1).ppf(0.975)
+    of_calibrated = t * (1 - t) ** 2 / (60 * share * (1 - share))
+    assert t**2 == pytest.approx(q**2 * of_calibrated * (1 + 1.5 * (1 - t)), rel=0.01)
+    assert 0.2 < t < 0.6
+    brier = intervals.estimate(("brier", None))
+    assert brier.interval.low < brier.value < brier.interval.high

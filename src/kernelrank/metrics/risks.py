@@ -95,7 +95,7 @@ class PrecisionEffects:
         m = len(self.effects)
         found = Effects(value, self.effects, share=True)
         least = max(2, min(self.n_positive, m - self.n_positive))
-        ends = found.ends(found.variance(), least, confidence)
+        ends = found.ends(found.variance(), least, confidence, 0.5 / least)
         how = f"effects of {self.n_positive} relevant and {m - self.n_positive} other items; {FIXED}"
         return Interval(*ends, confidence, how)
 
