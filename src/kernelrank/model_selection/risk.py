@@ -24,7 +24,8 @@ with that score, an R²: ``4 t (1 - t)² / m`` for classes of equal size, and wi
 average precision has at least the variance of a share of twice the items of the smaller class.
 
 ``benchmarks/risk_intervals_cover.py`` measures how often the intervals hold the truth: those of average precision are
-somewhat too narrow where there are many columns; those of the slope, and of scaled Brier scores without signal, wide.
+too narrow for 60 items with a medium signal and for many columns (they hold it in .80 to .88 of cohorts); those of the
+slope, and of scaled Brier scores without signal, are wide.
 """
 
 from __future__ import annotations
